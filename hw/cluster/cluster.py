@@ -1,6 +1,7 @@
 """Cluster: cores, matrix units, shared memory and DMA, and their wiring."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amaranth import *
@@ -19,7 +20,7 @@ from ..config import (
 )
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
-from ..isa.memory_map import unit_bases
+from ..isa.memory_map import in_cluster, unit_bases
 from ..lib.axi_mux import AxiMux
 from ..lib.register_bus import RegisterSignature
 from ..memory.dma.dma import Dma
@@ -27,20 +28,28 @@ from ..memory.memory_unit.memory_unit import MemoryUnit
 from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names, tensor_ports
 from ..styles.registry import matrix_style_of
 from .cluster_barrier import ClusterBarrier
-from .cores import core_domains
+from .cores import core_domains, core_number
 from .counters import cluster_counters, counter_events
 from .memory_masters import cluster_mux, master_signature
 from .observation import observed_ports, probe_core, probe_dma_axi, probe_writes
 from .run_signature import RunSignature
 from .unit_register_bus import UNIT_WIDTH, UnitRegisterBus
 
-__all__ = ["Cluster", "gated_domains"]
+__all__ = ["Cluster", "ClusterPlace", "unit_domains"]
 
 
-def gated_domains(config: ClusterConfig) -> list[str]:
-    """Return the clock domains that may be gated while their block is not busy."""
-    domains = [*config.named_units, *([] if config.dma is None else ["dma"]), "shared"]
-    return domains + (["bus", *core_domains(config)] if config.cores else [])
+def unit_domains(config: ClusterConfig, cluster: int = 0) -> list[str]:
+    """Return the clock domains of the units and of shared memory of a cluster, in its machine."""
+    names = [*config.named_units, *([] if config.dma is None else ["dma"]), "shared"]
+    return [in_cluster(cluster, name) for name in names]
+
+
+@dataclass(frozen=True)
+class ClusterPlace:
+    """Number of a cluster in its machine, and the number of clusters there."""
+
+    number: int = 0
+    clusters: int = 1
 
 
 class Cluster(wiring.PureInterface):
@@ -56,15 +65,17 @@ class Cluster(wiring.PureInterface):
                    │       │                      │
         run ───────┴────► cores, each with a memory unit
 
-    Each large block has its own clock domain, named as in `gated_domains`. The cluster barrier is
-    in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds the multiplexers of
-    the memory masters. Without cores the DMA drives the masters directly. Without a DMA there are
-    no matrix units and no unit register bus. All domains run from one common clock. A domain's
-    clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
+    Each large block has its own clock domain: those of `unit_domains`, and of `core_domains` for a
+    core with its memory unit. Blocks and domains have the names that they have in the machine.
+    The cluster barrier is in ``sync``. Domain ``bus`` holds the multiplexers of the memory
+    masters, for all clusters. Without cores the DMA drives the masters directly. Without a DMA
+    there are no matrix units and no unit register bus. All domains run from one common clock. A
+    domain's clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
 
     Parameters
     ----------
     config : ClusterConfig
+    place : ClusterPlace
     observed : bool
         Adds the ports of `observed_ports`, for checkers and traces.
 
@@ -76,35 +87,44 @@ class Cluster(wiring.PureInterface):
         DRAM, interleaved over the masters by `config.axi.interleave_bytes`.
     start : In(1), run : Out(RunSignature).array(cores)
         Only with cores, as `unheard` and `units_busy`: `start` starts all of them.
+    entry, arguments : In(32)
+        Only with several clusters, constant from the start on: see `LaunchSignature`.
     unheard : Out(1)
         A command word of a core reached no matrix unit.
     units_busy : Out(1)
         A unit has unfinished work, or an access to one is in progress.
     events : Out(counter_events(cluster_counters(config)))
         Number of events of each counter in this cycle.
-    dma_busy, matrix_busy, error : Out(1)
+    dma_works, matrix_works, error : Out(1)
         ORed over all units.
     {domain}_busy : Out(1)
         Combinational: the domain needs its clock in this cycle, also for a reset.
     """
 
-    def __init__(self, config: ClusterConfig, *, observed: bool = False):
+    def __init__(
+        self, config: ClusterConfig, place: ClusterPlace | None = None, *, observed: bool = False
+    ):
         require_rtl(config)
         self.config, self.observed = config, observed
+        self.place = place = place or ClusterPlace()
         units = len(unit_bases(len(config.units), has_dma=config.dma is not None))
         members: dict[str, Any] = {
             "registers": In(RegisterSignature(UNIT_WIDTH)).array(units),
             "events": Out(counter_events(cluster_counters(config))),
-            **dict.fromkeys(("dma_busy", "matrix_busy", "error"), Out(1)),
+            **dict.fromkeys(("dma_works", "matrix_works", "error"), Out(1)),
         }
         master = master_signature(config)
         members |= {f"memory_{c}": Out(master) for c in range(config.axi.masters)}
-        members |= {f"{domain}_busy": Out(1) for domain in gated_domains(config)}
+        domains = unit_domains(config, place.number)
         if config.cores:
             run = Out(RunSignature(RunControlConfig.of(config))).array(config.cores)
             members |= {"start": In(1), "run": run, "unheard": Out(1), "units_busy": Out(1)}
-        members |= observed_ports(config) if observed else {}
-        super().__init__(wiring.Signature(members), path=("cluster",))
+            domains += ["bus", *core_domains(config, place.number)]
+        members |= {f"{domain}_busy": Out(1) for domain in domains}
+        if place.clusters > 1:
+            members |= {"entry": In(32), "arguments": In(32)}
+        members |= observed_ports(config, place.number) if observed else {}
+        super().__init__(wiring.Signature(members), path=(in_cluster(place.number, "cluster"),))
 
     if TYPE_CHECKING:
 
@@ -126,7 +146,8 @@ class Cluster(wiring.PureInterface):
         ]
         units = dict(zip(config.named_units, matrices, strict=True))
         blocks = dict(zip(["dma"], dmas, strict=False)) | {"shared": shared, **units}
-        for domain, block in blocks.items():
+        for name, block in blocks.items():
+            domain = self.named(name)
             m.submodules[domain] = DomainRenamer(domain)(block)
             self.keep_awake(m, domain, block.busy)
 
@@ -143,8 +164,8 @@ class Cluster(wiring.PureInterface):
             connect_all(m, hosts, registers)
             connect_all(m, [bus for dma in dmas for bus in dma.axi], map(flipped, self.masters))
         m.d.comb += [
-            self.dma_busy.eq(Cat(dma.busy for dma in dmas).any()),
-            self.matrix_busy.eq(Cat(matrix.busy for matrix in matrices).any()),
+            self.dma_works.eq(Cat(dma.busy for dma in dmas).any()),
+            self.matrix_works.eq(Cat(matrix.busy for matrix in matrices).any()),
             self.error.eq(Cat(block.error for block in (*dmas, *matrices)).any()),
             *(
                 self.events[counter.name].eq(counter.times(sources[counter.unit]))
@@ -152,14 +173,23 @@ class Cluster(wiring.PureInterface):
             ),
         ]
         if self.observed:
-            probe_writes(m, self, shared)
+            probe_writes(m, self, shared, self.place.number)
             for dma in dmas:
-                probe_dma_axi(m, self, dma)
+                probe_dma_axi(m, self, dma, self.place.number)
 
     @property
     def masters(self) -> list:
         """The memory masters."""
         return [getattr(self, f"memory_{c}") for c in range(self.config.axi.masters)]
+
+    @property
+    def core_domains(self) -> list[str]:
+        """Clock domain of each core."""
+        return core_domains(self.config, self.place.number)
+
+    def named(self, name: str) -> str:
+        """Return the name of a part of this cluster in the machine."""
+        return in_cluster(self.place.number, name)
 
     def keep_awake(self, m: Module, domain: str, busy: Value) -> None:
         """Drive the `busy` of a clock domain."""
@@ -201,15 +231,15 @@ class Cluster(wiring.PureInterface):
         Adds the events of the caches and tensor units to `sources`.
         """
         config = self.config
-        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
+        m.submodules[self.named("cluster_barrier")] = cluster_barrier = ClusterBarrier(
             ClusterBarrierConfig.of(config)
         )
         narrow, count = shared.ports("narrow"), config.core_shared_ports
         rows = shared.ports("row")
         reads = dict(zip(port_names(config)[0], shared.ports("read"), strict=True))
         cores, memory_units = [], []
-        for number, domain in enumerate(core_domains(config)):
-            core = Core(CoreBlockConfig.of(config))
+        for number, domain in enumerate(self.core_domains):
+            core = Core(CoreBlockConfig.of(config, self.place.clusters))
             memory_unit = MemoryUnit(MemoryUnitConfig.of(config))
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
@@ -231,7 +261,7 @@ class Cluster(wiring.PureInterface):
             sources["tensor"] = [core.tensor_events for core in cores]
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
         self.add_multiplexers(m, [*dmas, *memory_units])
-        m.d.comb += self.units_busy.eq(Cat(self.dma_busy, self.matrix_busy, *waits).any())
+        m.d.comb += self.units_busy.eq(Cat(self.dma_works, self.matrix_works, *waits).any())
 
     def add_core(
         self,
@@ -242,7 +272,7 @@ class Cluster(wiring.PureInterface):
         cluster_barrier: ClusterBarrier,
     ) -> None:
         """Connect a core to its memory unit, run control and the cluster barrier."""
-        domain, run = core_domains(self.config)[number], flipped(self.run[number])
+        domain, run = self.core_domains[number], flipped(self.run[number])
         connect(m, core.fetch, memory_unit.fetch)
         connect(m, memory_unit.fetched, core.fetched)
         connect(m, core.request, memory_unit.request)
@@ -259,9 +289,17 @@ class Cluster(wiring.PureInterface):
             memory_unit.invalidate.eq(core.invalidate),
             memory_unit.invalidate_data.eq(core.invalidate_data),
         ]
+        if self.place.clusters > 1:
+            m.d.comb += [
+                core.launch.cluster.eq(self.place.number),
+                core.launch.core.eq(core_number(self.config, self.place.number, number)),
+                core.launch.entry.eq(self.entry),
+                core.launch.arguments.eq(self.arguments),
+            ]
         if self.observed:
             probe_core(m, core, memory_unit, getattr(self, domain))
-            connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{number}")))
+            shown = core_number(self.config, self.place.number, number)
+            connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{shown}")))
 
     def add_register_bus(
         self,
@@ -273,7 +311,9 @@ class Cluster(wiring.PureInterface):
     ) -> list[Value]:
         """Add the bus to the registers of the units; return signals of accesses in progress."""
         config = self.config
-        m.submodules.unit_register_bus = bus = UnitRegisterBus(UnitRegisterBusConfig.of(config))
+        m.submodules[self.named("unit_register_bus")] = bus = UnitRegisterBus(
+            UnitRegisterBusConfig.of(config)
+        )
         connect_all(m, hosts, bus.host)
         connect_all(m, bus.unit, registers)
         connect_all(m, [memory_unit.device for memory_unit in memory_units], bus.core)
@@ -295,7 +335,7 @@ class Cluster(wiring.PureInterface):
         busy = []
         for c, master in enumerate(self.masters):
             mux = AxiMux(cluster_mux(self.config))
-            m.submodules[f"bus_{c}"] = DomainRenamer("bus")(mux)
+            m.submodules[self.named(f"bus_{c}")] = DomainRenamer("bus")(mux)
             connect_all(m, [source.axi[c] for source in sources], mux.inputs)
             connect(m, mux.o, flipped(master))
             busy.append(mux.busy)

@@ -25,12 +25,17 @@ from ..lib.probes import (
 )
 from .cluster_barrier import ClusterBarrier
 
-__all__ = ["CoreSignature", "Cores", "core_domains"]
+__all__ = ["CoreSignature", "Cores", "core_domains", "core_number"]
 
 
-def core_domains(config: ClusterConfig) -> list[str]:
-    """Return the clock domain of each core."""
-    return [f"core{number}" for number in range(config.cores)]
+def core_number(config: ClusterConfig, cluster: int, core: int) -> int:
+    """Return the number in the machine of a core of a cluster."""
+    return cluster * config.cores + core
+
+
+def core_domains(config: ClusterConfig, cluster: int = 0) -> list[str]:
+    """Return the clock domain of each core of a cluster, in its machine."""
+    return [f"core{core_number(config, cluster, core)}" for core in range(config.cores)]
 
 
 class CoreSignature(wiring.Signature):

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import Out
 
 from ..config import ClusterConfig, DmaBlockConfig, MemoryUnitConfig
 from ..core.observation import ObservationSignature
+from ..isa.memory_map import in_cluster
 from ..lib.axi import Axi4Signature
 from ..lib.interfaces.core_memory import (
     data_request_layout,
@@ -20,7 +21,7 @@ from ..lib.probes import FlattenedResponseSignature, MonitorSignature, flatten, 
 from ..memory.l1.cache_reads import CacheReadsSignature
 from ..memory.l1.cluster_layouts import data_mshr_config
 from ..memory.shared.shared_memory import cluster_ports
-from .cores import core_domains
+from .cores import core_domains, core_number
 
 __all__ = [
     "CoreMonitorSignature",
@@ -67,8 +68,8 @@ class CoreMonitorSignature(wiring.Signature):
         })
 
 
-def observed_ports(config: ClusterConfig) -> dict[str, Any]:
-    """Return the additional ports of an observed cluster.
+def observed_ports(config: ClusterConfig, cluster: int = 0) -> dict[str, Any]:
+    """Return the additional ports of an observed cluster, by their names in its machine.
 
     ``core{c}`` has `CoreMonitorSignature`. ``shared_write_{i}`` is a wide write accepted by shared
     memory in this cycle. ``dma_axi_{c}`` are the writes of the DMA. ``l1d_reads_{c}`` are the reads
@@ -77,12 +78,13 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     ports: dict[str, Any] = {}
     if config.cores:
         shown = CoreMonitorSignature(config)
-        ports |= {domain: Out(shown) for domain in core_domains(config)}
+        ports |= {domain: Out(shown) for domain in core_domains(config, cluster)}
         data_reads = CacheReadsSignature(data_mshr_config(MemoryUnitConfig.of(config)).waiter_width)
-        ports |= {f"l1d_reads_{c}": Out(data_reads) for c in range(config.cores)}
+        for core in range(config.cores):
+            ports[f"l1d_reads_{core_number(config, cluster, core)}"] = Out(data_reads)
     shared = cluster_ports(config)
     for i, size in enumerate(shared.write_sizes):
-        ports[f"shared_write_{i}"] = Out(
+        ports[in_cluster(cluster, f"shared_write_{i}")] = Out(
             FlattenedResponseSignature(wide_write(shared.memory.port, size))
         )
     if config.dma is None:
@@ -91,7 +93,8 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
     names = [name for name in bus.members if name.startswith(("aw", "w", "b"))]
     writes = wiring.Signature({name: Out(bus.members[name].shape) for name in names})
-    return ports | {f"dma_axi_{c}": Out(writes) for c in range(axi.masters)}
+    names = [in_cluster(cluster, f"dma_axi_{c}") for c in range(axi.masters)]
+    return ports | dict.fromkeys(names, Out(writes))
 
 
 def probe_core(m: Module, core, memory_unit, port) -> None:
@@ -113,17 +116,17 @@ def probe_core(m: Module, core, memory_unit, port) -> None:
     relay(m, core.observed, port.observed)
 
 
-def probe_writes(m: Module, cluster, shared) -> None:
-    """Connect the wide writes accepted by shared memory to the ports of a cluster."""
+def probe_writes(m: Module, cluster, shared, number: int) -> None:
+    """Connect the wide writes accepted by shared memory to the ports of cluster `number`."""
     for i, write in enumerate(shared.ports("write")):
-        request, port = write.request, getattr(cluster, f"shared_write_{i}")
+        request, port = write.request, getattr(cluster, in_cluster(number, f"shared_write_{i}"))
         m.d.comb += port.valid.eq(request.valid & request.ready)
         for name in ("address", "data", "mask"):
             m.d.comb += getattr(port, name).eq(request.payload[name])
 
 
-def probe_dma_axi(m: Module, cluster, dma) -> None:
-    """Connect the writes of the DMA and their responses to the ports of a cluster."""
+def probe_dma_axi(m: Module, cluster, dma, number: int) -> None:
+    """Connect the writes of the DMA and their responses to the ports of cluster `number`."""
     for c, axi in enumerate(dma.axi):
-        port = getattr(cluster, f"dma_axi_{c}")
+        port = getattr(cluster, in_cluster(number, f"dma_axi_{c}"))
         m.d.comb += [getattr(port, name).eq(getattr(axi, name)) for name in port.signature.members]

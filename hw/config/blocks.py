@@ -234,6 +234,8 @@ class CoreBlockConfig:
         See `ClusterConfig`.
     shared : SharedPortConfig or None
         Shared memory, for tensor units that read it; None without them.
+    clusters : int
+        Clusters of the machine.
 
     """
 
@@ -242,16 +244,18 @@ class CoreBlockConfig:
     barriers: int
     barrier_scope: str
     shared: SharedPortConfig | None = None
+    clusters: int = 1
 
     @classmethod
-    def of(cls, cluster: ClusterConfig) -> "CoreBlockConfig":
-        """Return the config of each core of a cluster."""
+    def of(cls, cluster: ClusterConfig, clusters: int = 1) -> "CoreBlockConfig":
+        """Return the config of each core of a cluster, one of `clusters`."""
         return cls(
             core=core_of(cluster).pipeline,
             cores=cluster.cores,
             barriers=cluster.barriers,
             barrier_scope=cluster.barrier_scope,
             shared=cluster.shared.port if core_of(cluster).tensor_reads else None,
+            clusters=clusters,
         )
 
 
@@ -293,11 +297,13 @@ class ClusterBarrierConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunControlConfig:
-    """The cores of a cluster from the view of run control.
+    """The cores of a machine from the view of run control.
 
     Parameters
     ----------
     cores : int
+        Cores of a cluster.
+    clusters : int
     warps, threads : int
         Warps per core and threads per warp.
     masters : int
@@ -309,16 +315,18 @@ class RunControlConfig:
     warps: int
     threads: int
     masters: int
+    clusters: int = 1
 
     @classmethod
-    def of(cls, cluster: ClusterConfig) -> "RunControlConfig":
-        """Return the config of the run control of a cluster."""
+    def of(cls, cluster: ClusterConfig, clusters: int = 1) -> "RunControlConfig":
+        """Return the config of the run control of a machine of `clusters` clusters."""
         core = core_of(cluster)
         return cls(
             cores=cluster.cores,
             warps=core.warps,
             threads=core.threads,
             masters=cluster.axi.masters,
+            clusters=clusters,
         )
 
 

@@ -26,11 +26,11 @@ from .control.barrier import ClusterBarrierSignature
 from .control.faults import fault_layout
 from .control.warp_control import WarpControl
 from .counters import CoreCounters
-from .csr_file import core_shape
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .issue.whole_warp import WholeWarp
+from .launch import core_shape, launch_ports
 from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
@@ -61,7 +61,9 @@ class Core(SharedBlock):
     Members
     -------
     number : In(core_shape(config.cores))
-        Index of this core.
+        Index of this core in its cluster.
+    launch : In(LaunchSignature(config.clusters, config.cores))
+        Only with several clusters: warp 0 starts at its entry, otherwise at `ENTRY`.
     start : In(1)
         Starts warp 0. The core is idle before; later pulses are ignored.
     fetch, fetched : Out(stream), In(ResponseSignature)
@@ -108,6 +110,7 @@ class Core(SharedBlock):
         super().__init__({
             **tensor,
             "number": In(core_shape(config.cores)),
+            **launch_ports(config),
             "start": In(1),
             "fetch": Out(stream.Signature(fetch_request_layout(core))),
             "fetched": In(ResponseSignature(fetch_response_layout(core))),
@@ -232,6 +235,14 @@ class Core(SharedBlock):
         started = Signal()
         m.d.sync += started.eq(started | self.start)
         waits = self.start & ~started
+        if self.config.clusters > 1:
+            connect(m, flipped(self.launch), control.launch)
+            with m.If(waits):
+                m.d.comb += [
+                    front_end.redirect.valid.eq(1),
+                    front_end.redirect.payload.warp.eq(0),
+                    front_end.redirect.payload.pc.eq(self.launch.entry),
+                ]
         works = self.active.any() | ~issue.drained.all() | front_end.busy
         m.d.comb += [
             counters.busy.eq(waits | works),

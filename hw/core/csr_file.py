@@ -12,10 +12,11 @@ from ..config import CoreBlockConfig, PipelineConfig
 from ..emit.shared_block import SharedBlock
 from ..emit.sram_macros import ONE_PORT
 from ..isa.csr import BLOCK_BIT, BLOCK_PLACES, CSRS, PLACE_WIDTH, USED_BLOCKS
-from ..isa.memory_map import SHARED_BASE
+from ..isa.memory_map import ARGUMENTS, SHARED_BASE
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
 from ..lib.sram import Sram
+from .launch import core_shape, launch_ports
 
 __all__ = [
     "ISA",
@@ -23,7 +24,6 @@ __all__ = [
     "CsrFile",
     "CsrSignature",
     "FloatStateSignature",
-    "core_shape",
     "csr_answer_layout",
     "flags_layout",
 ]
@@ -49,11 +49,6 @@ def csr_answer_layout() -> data.StructLayout:
     """
     fields = {"value": 32, "per_thread": 1, "exists": 1, "writable": 1, "mepc": 32}
     return data.StructLayout(fields)
-
-
-def core_shape(cores: int) -> int:
-    """Return the bits of a core's number, at least one."""
-    return max(1, ceil_log2(cores))
 
 
 def count(m: Module, sum_low: Signal, events: Value) -> Value:
@@ -175,7 +170,9 @@ class CsrFile(SharedBlock):
     Members
     -------
     core : In(core_shape(config.cores))
-        Number of this core.
+        Number of this core in its cluster.
+    launch : In(LaunchSignature(config.clusters, config.cores))
+        Only with several clusters.
     access : In(CsrSignature(config.core))
     active : In(warps)
     floats : In(FloatStateSignature(config.core))
@@ -194,6 +191,7 @@ class CsrFile(SharedBlock):
         self.cycles, self.instructions = Signal(32), Signal(32)
         super().__init__({
             "core": In(core_shape(config.cores)),
+            **launch_ports(config),
             "access": In(CsrSignature(shape)),
             "active": In(shape.warps),
             "floats": In(FloatStateSignature(shape)),
@@ -226,6 +224,7 @@ class CsrFile(SharedBlock):
         shape, access, counters = self.shape, self.access, self.counters
         thread = Const(0, shape.thread_width)
         warp = access.warp[: shape.warp_width]
+        several = self.config.clusters > 1
         return {
             "fflags": fcsr[:FLAGS_WIDTH],
             "frm": fcsr[FLAGS_WIDTH:],
@@ -241,10 +240,13 @@ class CsrFile(SharedBlock):
             "core_id": self.core,
             "warp_mask": self.active,
             "thread_mask": access.mask,
-            "mhartid": Cat(thread, warp, self.core),
+            "cluster_id": self.launch.cluster if several else 0,
+            "arguments": self.launch.arguments if several else ARGUMENTS,
+            "mhartid": Cat(thread, warp, self.launch.core if several else self.core),
             "num_threads": shape.threads,
             "num_warps": shape.warps,
             "num_cores": self.config.cores,
+            "num_clusters": self.config.clusters,
             "local_mem_base": SHARED_BASE,
         }
 

@@ -66,17 +66,20 @@ _TABLE = (
     Csr("minstreth", 0xB82, "upper half of minstret"),
     Csr("thread_id", 0xCC0, "thread number within the warp"),
     Csr("warp_id", 0xCC1, "warp number within the core"),
-    Csr("core_id", 0xCC2, "core number"),
+    Csr("core_id", 0xCC2, "core number within the cluster"),
     Csr("warp_mask", 0xCC3, "active warps of the core"),
     Csr("thread_mask", 0xCC4, "active threads of the warp"),
+    Csr("cluster_id", 0xCE8, "cluster number"),
+    Csr("arguments", 0xCE9, "address of the arguments of the cluster's program"),
     Csr("mvendorid", 0xF11, "vendor"),
     Csr("marchid", 0xF12, "architecture"),
     Csr("mimpid", 0xF13, "implementation"),
-    Csr("mhartid", 0xF14, "core, warp and thread, concatenated"),
+    Csr("mhartid", 0xF14, "core of the machine, warp and thread, concatenated"),
     Csr("num_threads", 0xFC0, "threads of a warp"),
     Csr("num_warps", 0xFC1, "warps of a core"),
-    Csr("num_cores", 0xFC2, "number of cores"),
+    Csr("num_cores", 0xFC2, "cores of a cluster"),
     Csr("local_mem_base", 0xFC3, "first byte of shared memory"),
+    Csr("num_clusters", 0xFD0, "number of clusters"),
 )
 
 #: All registers by name.

@@ -11,6 +11,8 @@ from .csr import COUNTER_PLACES
 __all__ = [
     "ARGUMENTS",
     "CISC_OFFSET",
+    "CLUSTER_WINDOWS",
+    "CLUSTER_WINDOW_BYTES",
     "CONSOLE_BASE",
     "CONSOLE_LANES",
     "CONSOLE_OFFSET",
@@ -41,7 +43,9 @@ __all__ = [
     "UNIT_REGISTERS",
     "WINDOW_BYTES",
     "Register",
+    "cluster_window",
     "core_registers",
+    "in_cluster",
     "numbered",
     "unit_bases",
 ]
@@ -50,12 +54,12 @@ DRAM_BASE = 0x8000_0000
 DRAM_END = 0xFF00_0000
 SHARED_BASE = 0xFF00_0000
 
-#: First instruction of every core.
+#: First instruction of every core, unless its cluster has an entry of its own.
 ENTRY = DRAM_BASE
 #: Stacks grow down from here; that of hart h starts at ``STACK_TOP - h * STACK_BYTES``.
 STACK_TOP = SHARED_BASE
 STACK_BYTES = 8192
-#: Arguments of a kernel, as consecutive words.
+#: Arguments of a kernel, as consecutive words, unless its cluster has a place of its own.
 ARGUMENTS = 0x9FFF_0000
 #: Bytes of the register window, which begins at the end of shared memory.
 WINDOW_BYTES = 0x4000
@@ -69,6 +73,10 @@ CONSOLE_LANES = 64
 #: Memory to which each core's program dumps its counters when it ends.
 COUNTER_DUMP = CONSOLE_BASE + CONSOLE_LANES
 COUNTER_DUMP_BYTES = 8 * COUNTER_PLACES
+#: Addresses of one cluster's shared memory, and of its window for all others: each cluster has its
+#: own at `SHARED_BASE`, and the windows of all clusters follow.
+CLUSTER_WINDOW_BYTES = 1 << 20
+CLUSTER_WINDOWS = SHARED_BASE + CLUSTER_WINDOW_BYTES
 
 IDENTITY = 0x5350_4943
 MAP_VERSION = 1
@@ -107,7 +115,9 @@ CONTROL = {
 #: Registers of the cores, without their exit codes.
 CORES = {
     "start": Register(
-        offset=0x00, access="rw", meaning="1 starts all cores, once after reset; then reads 1"
+        offset=0x00,
+        access="rw",
+        meaning="bit c starts the cores of cluster c; written once after reset",
     ),
     "state": Register(
         offset=0x04,
@@ -132,6 +142,8 @@ CORES = {
         offset=0x20, access="rw", meaning="1 flushes the L2 cache to DRAM; reads 1 until done"
     ),
 }
+#: Offset of the registers of cluster 0 in a machine of several; those of the others follow.
+LAUNCHES, LAUNCH_BYTES = 0x40, 8
 #: Offset of the exit code of core 0; those of the other cores follow.
 EXIT_CODES = 0x80
 
@@ -191,27 +203,52 @@ def numbered(name: str, number: int) -> str:
     return name + (str(number) if number else "")
 
 
-def unit_bases(matrices: int, *, has_dma: bool = True) -> dict[str, int]:
-    """Return the base address of each unit's registers, given the number of matrix units.
+def in_cluster(cluster: int, name: str) -> str:
+    """Return the name in the machine of a part of a cluster: that of cluster 0 has no prefix."""
+    return f"cluster{cluster}_{name}" if cluster else name
+
+
+def cluster_window(cluster: int) -> int:
+    """Return the address at which all clusters have the shared memory of one of them."""
+    return CLUSTER_WINDOWS + cluster * CLUSTER_WINDOW_BYTES
+
+
+def unit_bases(matrices: int, *, has_dma: bool = True, clusters: int = 1) -> dict[str, int]:
+    """Return the base address of each unit's registers, given the matrix units of a cluster.
 
     Each matrix unit has its own DMA port and a block of DMA registers for it, with its own
-    descriptor counts. Without matrix units there is one DMA block, or none without a DMA.
+    descriptor counts. Without matrix units there is one DMA block, or none without a DMA. The
+    blocks of a cluster follow each other, those of its DMA before those of its matrix units. A
+    host sees the blocks of all clusters, a core those of its own, where cluster 0 has them.
     """
     ports = max(1, matrices) if has_dma else 0
     blocks = {"dma": (DMA_BASE, ports), "matrix": (MATRIX_BASE, matrices)}
     return {
-        numbered(name, number): base + number * MATRIX_STRIDE
+        in_cluster(cluster, numbered(name, number)): base
+        + (cluster * count + number) * MATRIX_STRIDE
+        for cluster in range(clusters)
         for name, (base, count) in blocks.items()
         for number in range(count)
     }
 
 
-def core_registers(cores: int) -> dict[str, Register]:
-    """Return the registers of a cluster of `cores` cores."""
+def core_registers(cores: int, clusters: int = 1) -> dict[str, Register]:
+    """Return the registers of the cores of a machine of `clusters` clusters of `cores` cores."""
+    registers = dict(CORES)
+    for cluster in range(clusters if clusters > 1 else 0):
+        offset = LAUNCHES + cluster * LAUNCH_BYTES
+        registers |= {
+            f"entry_{cluster}": Register(
+                offset=offset, access="rw", meaning=f"first instruction of cluster {cluster}"
+            ),
+            f"arguments_{cluster}": Register(
+                offset=offset + 4, access="rw", meaning=f"address for the arguments of {cluster}"
+            ),
+        }
     meaning = "x3 of the thread that ended core {}"
-    return CORES | {
+    return registers | {
         f"exit_code_{core}": Register(
             offset=EXIT_CODES + 4 * core, access="r", meaning=meaning.format(core)
         )
-        for core in range(cores)
+        for core in range(clusters * cores)
     }

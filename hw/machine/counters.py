@@ -7,10 +7,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
+from ...base.errors import UserError
 from ..cluster.counters import Counter, CounterRegister, cluster_counters, counter_events
 from ..config import MachineConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END
+from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END, in_cluster
 from ..lib.register_bus import RegisterSignature
 
 __all__ = ["COUNTERS_ADDRESS_WIDTH", "Counters", "counter_table"]
@@ -44,16 +45,32 @@ def l2_counters(config: MachineConfig) -> list[Counter]:
 
 
 def counter_table(config: MachineConfig) -> list[Counter]:
-    """Return the counters of a machine, in the order of their addresses."""
-    counters = [*cluster_counters(config), *l2_counters(config)]
-    table = [
+    """Return the counters of a machine, in the order of their addresses.
+
+    Raise `UserError` if those of all clusters are more than the host's map has room for. One
+    cluster has at most 4 * 9 + 2 * (8 + 32 + 4 + 4) + 3 + 3 + 4 * 4 + 1 + 3 + 21 of 480.
+    """
+    own = cluster_counters(config)
+    counters = [
+        replace(
+            counter,
+            name=in_cluster(cluster, counter.name),
+            unit=in_cluster(cluster, counter.unit),
+        )
+        for cluster in range(config.clusters)
+        for counter in own
+    ]
+    counters += l2_counters(config)
+    room = (COUNTERS_END - COUNTERS_BASE) // 8
+    if len(counters) > room:
+        raise UserError(
+            f"clusters must have at most {room} counters together, not {len(counters)}: reduce "
+            f"clusters, {config.clusters}, or their units and masters"
+        )
+    return [
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 32 + 4 + 4) + 3 + 3 + 4 * 4 +
-    # 1 + 3 + 21 of 480.
-    assert table[-1].address + 8 <= COUNTERS_END
-    return table
 
 
 class Counters(SharedBlock):

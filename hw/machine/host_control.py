@@ -36,13 +36,14 @@ UNIT_ADDRESS_WIDTH = 8
 
 @dataclass(frozen=True, kw_only=True)
 class ControlConfig:
-    """The units of a cluster as the host sees them.
+    """The units of a machine as the host sees them.
 
     Parameters
     ----------
     has_cores, has_dma : bool
     matrices : int
-        Matrix units of the cluster.
+        Matrix units of a cluster.
+    clusters : int
     counters : tuple of CounterRegister
 
     """
@@ -50,26 +51,28 @@ class ControlConfig:
     has_cores: bool
     has_dma: bool
     matrices: int
+    clusters: int
     counters: tuple[CounterRegister, ...]
 
     @classmethod
-    def of(cls, cluster: MachineConfig) -> "ControlConfig":
-        """Return the config of the control port of a cluster."""
+    def of(cls, machine: MachineConfig) -> "ControlConfig":
+        """Return the config of the control port of a machine."""
         return cls(
-            has_cores=cluster.cores > 0,
-            has_dma=cluster.dma is not None,
-            matrices=len(cluster.units),
-            counters=tuple(row.register for row in counter_table(cluster)),
+            has_cores=machine.cores > 0,
+            has_dma=machine.dma is not None,
+            matrices=len(machine.units),
+            clusters=machine.clusters,
+            counters=tuple(row.register for row in counter_table(machine)),
         )
 
     @property
     def unit_bases(self) -> dict[str, int]:
         """Base address of the registers of each port of the DMA, then of each matrix unit."""
-        return unit_bases(self.matrices, has_dma=self.has_dma)
+        return unit_bases(self.matrices, has_dma=self.has_dma, clusters=self.clusters)
 
 
 def control_map(config: ControlConfig) -> RegisterBridgeConfig:
-    """Return the register blocks of a cluster."""
+    """Return the register blocks of a machine."""
     units = {"control": CONTROL_BASE} | config.unit_bases
     if config.has_cores:
         units["cores"] = CORES_BASE

@@ -4,21 +4,36 @@ from dataclasses import replace
 
 from ..cluster.memory_masters import cluster_mux
 from ..config import MachineConfig
+from ..lib.axi_mux import AxiMuxConfig
 from ..memory.l2.layouts import L2SliceConfig
 
-__all__ = ["machine_l2"]
+__all__ = ["machine_l2", "machine_mux"]
+
+
+def machine_mux(config: MachineConfig) -> AxiMuxConfig:
+    """Return the config of the AXI multiplexer of the clusters before each slice."""
+    widths = (cluster_mux(config).outer_id_width,) * config.clusters
+    return AxiMuxConfig(id_widths=widths, data_width=config.axi.data_width)
 
 
 def machine_l2(config: MachineConfig) -> L2SliceConfig:
-    """Return the config of the slice behind each memory master of the cluster."""
-    mux, l2 = cluster_mux(config), config.l2
+    """Return the config of the slice behind each memory master of the clusters.
+
+    A source is a cluster, in the upper bits, and one of its sources.
+    """
+    mux, inner = machine_mux(config), cluster_mux(config)
+    sources = config.l2.no_allocate_sources
     if config.dma is None:  # the first core is source 0 of the multiplexer
-        cores = tuple(source - 1 for source in l2.no_allocate_sources if source)
-        l2 = replace(l2, no_allocate_sources=cores)
+        sources = tuple(source - 1 for source in sources if source)
+    everywhere = tuple(
+        cluster << inner.source_width | source
+        for cluster in range(config.clusters)
+        for source in sources
+    )
     return L2SliceConfig(
-        l2=l2,
+        l2=replace(config.l2, no_allocate_sources=everywhere),
         data_width=config.axi.data_width,
         id_width=mux.outer_id_width,
-        source_width=mux.source_width,
+        source_width=mux.source_width + inner.source_width,
         masters=config.axi.masters,
     )

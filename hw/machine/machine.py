@@ -1,24 +1,34 @@
-"""Machine: a cluster, the L2 slices before DRAM, and the control port of a host."""
+"""Machine: clusters, the L2 slices before DRAM, and the control port of a host."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..cluster import observation
-from ..cluster.cluster import Cluster, gated_domains
+from ..cluster.cluster import Cluster, ClusterPlace, unit_domains
+from ..cluster.cores import core_domains
 from ..cluster.counters import cluster_counters
 from ..config import MachineConfig, RunControlConfig
 from ..emit.component import Component
-from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
+from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, in_cluster
 from ..lib.axi import Axi4LiteSignature, Axi4Signature
+from ..lib.axi_mux import AxiMux
 from ..lib.probes import relay
 from ..memory.l2.l2_slice import L2Slice
 from .counters import l2_counters
 from .host_control import Control, ControlConfig
-from .l2_place import machine_l2
+from .l2_place import machine_l2, machine_mux
 from .observation import observed_ports, probe_events, probe_l2_reads
 from .run_control import RunControl
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "gated_domains"]
+
+
+def gated_domains(config: MachineConfig) -> list[str]:
+    """Return the clock domains that may be gated while their block is not busy."""
+    clusters = range(config.clusters)
+    units = [domain for cluster in clusters for domain in unit_domains(config, cluster)]
+    cores = [domain for cluster in clusters for domain in core_domains(config, cluster)]
+    return units + (["bus", *cores] if config.cores else [])
 
 
 class Machine(Component):
@@ -26,13 +36,14 @@ class Machine(Component):
 
     ::
 
-        s_axil ─► control ─┬─ registers, events ─► cluster ─► L2 slices (bus) ─► m_axi0, m_axi1, …
-                           └─► run control ── run ──┘              ▲
-                                    └───────── flush ──────────────┘
+        s_axil ─► control ─┬─ registers, events ─► clusters ─► L2 slices (bus) ─► m_axi0, m_axi1, …
+                           └─► run control ── run ──┘               ▲
+                                    └───────── flush ───────────────┘
 
-    Control and run control are in ``sync``, the slices in the domain ``bus`` of the cluster's
-    multiplexers, one before each master. Without cores the DMA drives the masters directly,
-    uncached. The domains of the cluster and their clocks: see `Cluster`.
+    Control and run control are in ``sync``, the slices in the domain ``bus`` of the clusters'
+    multiplexers, one before each master, with a multiplexer of several clusters. Without cores the
+    DMA drives the masters directly, uncached. The domains of a cluster and their clocks: see
+    `Cluster`.
 
     When the cores have ended and the units are idle, the slices write all dirty data back to
     DRAM. The run ends after that (`RunControl`).
@@ -69,67 +80,94 @@ class Machine(Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.control = control = Control(ControlConfig.of(self.config))
-        cluster = Cluster(self.config.cluster, observed=self.observed)
-        cluster.add_to(m)
+        clusters = self.add_clusters(m)
         connect(m, flipped(self.s_axil), control.s_axil)
-        for port, registers in zip(control.units, cluster.registers, strict=True):
-            connect(m, port, registers)
+        registers = [port for cluster in clusters for port in cluster.registers]
+        for inner, outer in zip(control.units, registers, strict=True):
+            connect(m, inner, outer)
         m.d.comb += [
+            control.dma_busy.eq(Cat(cluster.dma_works for cluster in clusters).any()),
+            control.matrix_busy.eq(Cat(cluster.matrix_works for cluster in clusters).any()),
             *(
-                getattr(self, f"{domain}_busy").eq(getattr(cluster, f"{domain}_busy"))
-                for domain in gated_domains(self.config)
-                if domain != "bus"
-            ),
-            *(
-                control.events[counter.name].eq(cluster.events[counter.name])
+                control.events[in_cluster(number, counter.name)].eq(cluster.events[counter.name])
+                for number, cluster in enumerate(clusters)
                 for counter in cluster_counters(self.config)
             ),
-            control.dma_busy.eq(cluster.dma_busy),
-            control.matrix_busy.eq(cluster.matrix_busy),
         ]
         if self.config.cores:
-            self.add_run_control(m, control, cluster)
+            self.add_run_control(m, control, clusters)
         else:
+            (cluster,) = clusters
             m.d.comb += control.error.eq(cluster.error)
             for inner, outer in zip(cluster.masters, self.masters, strict=True):
                 connect(m, inner, flipped(outer))
         if self.observed:
             probe_events(m, self, control.events)
-            for name in observation.observed_ports(self.config):
-                relay(m, getattr(cluster, name), getattr(self, name))
         return m
+
+    def add_clusters(self, m: Module) -> list[Cluster]:
+        """Add the clusters, with their probes and the `busy` of their own clock domains."""
+        clusters = []
+        for number in range(self.config.clusters):
+            place = ClusterPlace(number, self.config.clusters)
+            cluster = Cluster(self.config.cluster, place, observed=self.observed)
+            cluster.add_to(m)
+            domains = unit_domains(self.config, number) + core_domains(self.config, number)
+            m.d.comb += [
+                getattr(self, f"{domain}_busy").eq(getattr(cluster, f"{domain}_busy"))
+                for domain in domains
+            ]
+            for name in observation.observed_ports(self.config, number) if self.observed else ():
+                relay(m, getattr(cluster, name), getattr(self, name))
+            clusters.append(cluster)
+        return clusters
 
     @property
     def masters(self) -> list:
         """The AXI4 masters."""
         return [getattr(self, f"m_axi{c}") for c in range(self.config.axi.masters)]
 
-    def add_run_control(self, m: Module, control: Control, cluster: Cluster) -> None:
+    def add_run_control(self, m: Module, control: Control, clusters: list[Cluster]) -> None:
         """Add run control, and the L2, which writes dirty data back before the end of a run."""
-        m.submodules.run_control = run_control = RunControl(RunControlConfig.of(self.config))
+        several = self.config.clusters > 1
+        m.submodules.run_control = run_control = RunControl(
+            RunControlConfig.of(self.config, self.config.clusters)
+        )
         connect(m, control.cores, run_control.registers)
-        for core, shown in zip(cluster.run, run_control.cores, strict=True):
+        cores = [core for cluster in clusters for core in cluster.run]
+        for core, shown in zip(cores, run_control.cores, strict=True):
             connect(m, core, shown)
-        slices = self.add_l2(m, run_control, cluster)
+        slices = self.add_l2(m, run_control, clusters)
+        for number, cluster in enumerate(clusters):
+            m.d.comb += cluster.start.eq(run_control.start[number])
+            for name in ("entry", "arguments") if several else ():
+                m.d.comb += getattr(cluster, name).eq(getattr(run_control, name)[number])
         m.d.comb += [
-            cluster.start.eq(run_control.start),
-            run_control.unheard.eq(cluster.unheard),
-            run_control.units_busy.eq(cluster.units_busy),
+            run_control.unheard.eq(Cat(cluster.unheard for cluster in clusters).any()),
+            run_control.units_busy.eq(Cat(cluster.units_busy for cluster in clusters).any()),
             control.cores_run.eq(run_control.runs),
-            control.error.eq(cluster.error | run_control.error),
+            control.error.eq(Cat(block.error for block in (*clusters, run_control)).any()),
             *(
                 control.events[counter.name].eq(counter.times([each.events for each in slices]))
                 for counter in l2_counters(self.config)
             ),
         ]
 
-    def add_l2(self, m: Module, run_control: RunControl, cluster: Cluster) -> list[L2Slice]:
-        """Put an L2 slice between each master of the cluster and DRAM; return the slices."""
-        slices = []
-        for c, (inner, outer) in enumerate(zip(cluster.masters, self.masters, strict=True)):
+    def add_l2(self, m: Module, run_control: RunControl, clusters: list[Cluster]) -> list[L2Slice]:
+        """Put an L2 slice between each master of the clusters and DRAM; return the slices."""
+        slices, busy = [], [cluster.bus_busy for cluster in clusters]
+        for c, outer in enumerate(self.masters):
             cache = L2Slice(machine_l2(self.config))
             m.submodules[f"l2_{c}"] = DomainRenamer("bus")(cache)
-            connect(m, inner, cache.i)
+            inner = [cluster.masters[c] for cluster in clusters]
+            if len(inner) > 1:
+                mux = AxiMux(machine_mux(self.config))
+                m.submodules[f"clusters_{c}"] = DomainRenamer("bus")(mux)
+                for master, port in zip(inner, mux.inputs, strict=True):
+                    connect(m, master, port)
+                inner = [mux.o]
+                busy.append(mux.busy)
+            connect(m, inner[0], cache.i)
             connect(m, cache.o, flipped(outer))
             m.d.comb += [
                 cache.flush.eq(run_control.flush),
@@ -140,6 +178,6 @@ class Machine(Component):
                 probe_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
         m.d.comb += [
             run_control.refused.eq(Cat(cache.failed for cache in slices).any()),
-            self.bus_busy.eq(cluster.bus_busy | Cat(cache.busy for cache in slices).any()),
+            self.bus_busy.eq(Cat(*busy, *(cache.busy for cache in slices)).any()),
         ]
         return slices

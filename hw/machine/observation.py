@@ -15,7 +15,7 @@ __all__ = ["observed_ports", "probe_events", "probe_l2_reads"]
 
 
 def observed_ports(config: MachineConfig) -> dict[str, Any]:
-    """Return the additional ports of an observed machine: those of its cluster, and its own.
+    """Return the additional ports of an observed machine: those of its clusters, and its own.
 
     ``events_{counter}`` is the number of events of a counter in this cycle. ``l2_reads_{c}`` are
     the reads and responses of an L2 slice.
@@ -23,7 +23,8 @@ def observed_ports(config: MachineConfig) -> dict[str, Any]:
     ports: dict[str, Any] = {
         f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
     }
-    ports |= observation.observed_ports(config)
+    for cluster in range(config.clusters):
+        ports |= observation.observed_ports(config, cluster)
     if config.cores:
         slice_reads = CacheReadsSignature(machine_l2(config).inner.id_width)
         ports |= {f"l2_reads_{c}": Out(slice_reads) for c in range(config.axi.masters)}

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..cluster.run_signature import RunSignature
 from ..config import RunControlConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.memory_map import core_registers
+from ..isa.memory_map import ARGUMENTS, ENTRY, core_registers
 from ..lib.merge import Merge
 from ..lib.one_hot import lowest, select
 from ..lib.register_bridge import decode
@@ -40,7 +40,8 @@ def record_layout() -> data.StructLayout:
 class RunControl(SharedBlock):
     """Run control: the registers of `address_map.core_registers`.
 
-    Requests are never held. Accepted writes are the first 1 to ``start`` and any 1 to ``flush``;
+    Requests are never held. Accepted writes are the first to ``start`` that starts a cluster and
+    sets no other bit, any 1 to ``flush``, and before the start those to entries and arguments;
     other writes and addresses without a register are refused. `start` rises 1 cycle after the
     write, `flush` 2 cycles after it. Registers show core outputs 2 cycles later. Of simultaneous
     faults the one of the lowest core is recorded, control faults before memory faults. A console
@@ -53,9 +54,11 @@ class RunControl(SharedBlock):
     Members
     -------
     registers : In(RegisterSignature(8))
-    start : Out(1)
-        Starts all cores; stays high.
-    cores : In(RunSignature(config)).array(cores)
+    start : Out(clusters)
+        Starts the cores of each cluster; stays high.
+    entry, arguments : Out(data.ArrayLayout(32, clusters))
+        Only with several clusters: of the program of each.
+    cores : In(RunSignature(config)).array(clusters * cores)
     unheard : In(1)
         A command word reached no matrix unit.
     units_busy : In(1)
@@ -73,10 +76,18 @@ class RunControl(SharedBlock):
 
     def __init__(self, config: RunControlConfig):
         self.config = config
+        launch = {}
+        if config.clusters > 1:
+            words = data.ArrayLayout(32, config.clusters)
+            launch = {
+                name: Out(words, init=[first] * config.clusters)  # pyright: ignore[reportCallIssue]
+                for name, first in (("entry", ENTRY), ("arguments", ARGUMENTS))
+            }
         super().__init__({
             "registers": In(RegisterSignature(8)),
-            "start": Out(1),
-            "cores": In(RunSignature(config)).array(config.cores),
+            **launch,
+            "start": Out(config.clusters),
+            "cores": In(RunSignature(config)).array(config.clusters * config.cores),
             "unheard": In(1),
             "units_busy": In(1),
             "flush": Out(1),
@@ -88,7 +99,7 @@ class RunControl(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        cores = range(self.config.cores)
+        cores = range(len(self.cores))
         busy, unheard, refused = Signal(len(cores)), Signal(), Signal()
         failed, record = self.record(m)
         takes = Signal()
@@ -101,7 +112,7 @@ class RunControl(SharedBlock):
             flusher.units_busy.eq(self.units_busy),
         ]
         m.d.comb += [
-            flusher.start.eq(self.start),
+            flusher.start.eq(self.start.any()),
             flusher.busy.eq(busy.any()),
             flusher.faulty.eq(failed),
             flusher.flushed.eq(self.flushed),
@@ -111,6 +122,7 @@ class RunControl(SharedBlock):
         ]
 
         request, response = self.registers.request, self.registers.response
+        launches = self.launches
         values = {
             "start": self.start,
             "state": Cat(self.runs, failed, text.valid, lost, unheard, refused),
@@ -121,31 +133,53 @@ class RunControl(SharedBlock):
             "fault_address": record.address,
             "fault_lanes": record.lanes,
             "flush": flusher.requested,
+            **launches,
             **{f"exit_code_{core}": self.cores[core].exit_code for core in cores},
         }
-        registers = core_registers(len(cores))
+        registers = core_registers(self.config.cores, self.config.clusters)
         addresses = [[register.offset] for register in registers.values()]
         named = decode(m, request.payload.address, addresses, "named")
         chosen = dict(zip(registers, named, strict=False))
-        is_one, starts = Signal(), Signal()
+        written, writes, starts, launched = request.payload.data, Signal(), Signal(), Signal()
+        clusters = self.config.clusters
         m.d.comb += [
             request.ready.eq(1),
-            is_one.eq(request.valid & request.payload.write & (request.payload.data == 1)),
-            starts.eq(is_one & chosen["start"] & ~self.start),
-            flusher.request.eq(is_one & chosen["flush"]),
+            writes.eq(request.valid & request.payload.write),
+            starts.eq(
+                writes
+                & chosen["start"]
+                & ~self.start.any()
+                & written[:clusters].any()
+                & ~written[clusters:].any()
+            ),
+            flusher.request.eq(writes & chosen["flush"] & (written == 1)),
             takes.eq(request.valid & ~request.payload.write & chosen["console"]),
         ]
+        for name, word in launches.items():
+            with m.If(writes & chosen[name] & ~self.start.any()):
+                m.d.comb += launched.eq(1)
+                m.d.sync += word.eq(written)
         m.d.sync += [
-            self.start.eq(self.start | starts),
+            self.start.eq(self.start | Mux(starts, written[:clusters], 0)),
             response.valid.eq(request.valid),
             response.payload.data.eq(
                 reduce(or_, [Mux(chosen[name], value, 0) for name, value in values.items()])
             ),
             response.payload.error.eq(
-                named[-1] | (request.payload.write & ~starts & ~flusher.request)
+                named[-1] | (request.payload.write & ~starts & ~flusher.request & ~launched)
             ),
         ]
         return m
+
+    @property
+    def launches(self) -> dict[str, Value]:
+        """Entry and address of arguments of each cluster, by the names of their registers."""
+        clusters = range(self.config.clusters if self.config.clusters > 1 else 0)
+        return {
+            f"{name}_{cluster}": getattr(self, name)[cluster]
+            for cluster in clusters
+            for name in ("entry", "arguments")
+        }
 
     def record(self, m: Module):
         """Latch the first fault; return its valid flag and its record."""
@@ -182,7 +216,7 @@ class RunControl(SharedBlock):
 
     def collect(self, m: Module, takes):
         """Queue the bytes of the console; return the queue's output and whether bytes were lost."""
-        m.submodules.merge = merge = Merge(8, self.config.cores)
+        m.submodules.merge = merge = Merge(8, len(self.cores))
         m.submodules.text = text = Queue(8, CONSOLE_BYTES)
         for core, run in enumerate(self.cores):
             i, console = merge.i[core], run.console

@@ -98,7 +98,7 @@ def strayed(
 
 def warps_of(iss: Iss, memory_layout: MemoryLayout) -> Iterator[tuple[int, int, WarpState]]:
     """Yield core, warp and state of every warp of the machine."""
-    for core in range(memory_layout.config.cores):
+    for core in range(memory_layout.config.all_cores):
         for warp in range(core_of(memory_layout.config).warps):
             yield core, warp, iss.warp(core, warp)
 
@@ -246,7 +246,7 @@ def barriers(iss: Iss, memory_layout: MemoryLayout) -> Iterator[dict[str, Any]]:
         if barrier is not None:
             arrived.setdefault((barrier[0], barrier[1]), []).append((core, warp))
     for (number, count), warps in arrived.items():
-        counts = [0] * memory_layout.config.cores
+        counts = [0] * memory_layout.config.all_cores
         for core, _ in warps:
             counts[core] += 1
         yield {

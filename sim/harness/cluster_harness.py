@@ -1,5 +1,6 @@
 """C++ harness of an observed cluster: DRAM, host, core monitors and unit counters."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from ...hw.config import MachineConfig
 from ...hw.core.units.lsu.memory_layouts import slots
 from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
-from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
+from ...hw.isa.memory_map import CORES_BASE, SHARED_BASE, core_registers
 from ...hw.isa.operations import Port
 from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ...hw.machine.counters import counter_table
@@ -18,6 +19,7 @@ from .core_harness import ProgramHarness
 from .dram import ChannelStatistics, DramConfig
 from .harness import channel_statistics, response_name
 from .interface import HARNESS
+from .launch import Launch
 from .load_latency import PLACES, LoadLatency
 from .stop_reason import StopReason
 
@@ -74,10 +76,14 @@ class ClusterHarness(ProgramHarness):
         )
         self.library.harness_cluster(self.handle, parameters)
 
-    def prepare(self, commands: CommandList | None) -> None:
-        """Queue host commands for the next run: the start of the cores, then `commands`."""
+    def prepare(self, commands: CommandList | None, launches: Sequence[Launch]) -> None:
+        """Queue host commands for the next run: the start of the clusters, then `commands`."""
         rows = CommandList()
-        rows.write(CORES_BASE + CORES["start"].offset, 1)
+        registers = core_registers(self.config.cores, self.config.clusters)
+        for cluster, launch in enumerate(launches if self.config.clusters > 1 else ()):
+            rows.write(CORES_BASE + registers[f"entry_{cluster}"].offset, launch.entry)
+            rows.write(CORES_BASE + registers[f"arguments_{cluster}"].offset, launch.arguments)
+        rows.write(CORES_BASE + registers["start"].offset, (1 << len(launches)) - 1)
         rows.rows += commands.rows if commands else []
         array = rows.array()
         self.library.harness_prepare(self.handle, array, len(array))
@@ -100,7 +106,7 @@ class ClusterHarness(ProgramHarness):
     def load_latency(self) -> dict[str, list[LoadLatency]]:
         """Return the load latencies of each core, by the place of the loaded words."""
         read = self.library.harness_cluster_latency
-        cores = range(self.config.cores)
+        cores = range(self.config.all_cores)
         return {
             place: [LoadLatency.of(read(self.handle, core, number)) for core in cores]
             for number, place in enumerate(PLACES)
@@ -109,7 +115,8 @@ class ClusterHarness(ProgramHarness):
     def cache_latency(self) -> dict[str, list[LoadLatency]]:
         """Return the read latencies of each cache: L1I and L1D per core, L2 per slice."""
         read = self.library.harness_cluster_cache_latency
-        numbers = {"l1i": self.config.cores, "l1d": self.config.cores, "l2": self.channels}
+        cores = self.config.all_cores
+        numbers = {"l1i": cores, "l1d": cores, "l2": self.channels}
         return {
             cache: [LoadLatency.of(read(self.handle, level, number)) for number in range(count)]
             for level, (cache, count) in enumerate(numbers.items())

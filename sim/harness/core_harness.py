@@ -1,6 +1,7 @@
 """Python binding of the C++ harness around cores: memory, progress and stop reason."""
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from .binding import Layout
 from .core_memory import CoreMemoryConfig, native_core_memory
 from .dram import ChannelStatistics, DramConfig
 from .harness import Harness
+from .launch import Launch
 from .stop_reason import StopReason
 
 __all__ = ["NEVER", "CoreHarness", "ProgramHarness", "marked_cycles"]
@@ -37,7 +39,7 @@ class ProgramHarness(Harness):
 
     config: MachineConfig
 
-    def prepare(self, commands: CommandList | None) -> None:
+    def prepare(self, commands: CommandList | None, launches: Sequence[Launch]) -> None:
         """Queue host commands for the next run."""
         if commands is not None:
             raise UserError("commands need the host of a cluster")
@@ -52,7 +54,7 @@ class ProgramHarness(Harness):
     def marks(self) -> list[NativeStructure]:
         """Return the markers of each core in this run, as `CoreMarks` of the C++."""
         read = self.library.harness_cores_marks
-        return [read(self.handle, core) for core in range(self.config.cores)]
+        return [read(self.handle, core) for core in range(self.config.all_cores)]
 
     def marked(self) -> list[ChannelStatistics]:
         """Return each channel's statistics at the completion of the first begin marker."""

@@ -1,10 +1,11 @@
 """Functional model of the DMA and the matrix units: registers, command words, queued work."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ...hw.config import DmaBlockConfig, MachineConfig, MatrixUnitConfig
-from ...hw.isa.memory_map import UNIT_REGISTERS, numbered
+from ...hw.isa.memory_map import SHARED_BASE, UNIT_REGISTERS, numbered
 from ...hw.machine.register_blocks import unit_blocks
 from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
@@ -26,7 +27,7 @@ UNIT_SHIFT, UNIT_MASK = 5, 3
 
 
 class Devices:
-    """Bit-exact model of a cluster's units without a clock, in a permitted order.
+    """Bit-exact model of the units of a cluster without a clock, in a permitted order.
 
     Descriptors and commands are queued without limit. Each read of a status register executes one
     queued item after its value was taken, so polling makes progress, and a program that does not
@@ -43,6 +44,8 @@ class Devices:
     config : MachineConfig
     memory : Memory
         DRAM and shared memory by address: ``read(address, nbytes)`` and ``write(address, data)``.
+    shared_base : int
+        Address in `memory` of the cluster's shared memory.
     schedule : str
         ``round_robin`` or ``random``.
     seed : int
@@ -59,6 +62,7 @@ class Devices:
         config: MachineConfig,
         memory: Memory,
         *,
+        shared_base: int = SHARED_BASE,
         schedule: str = "round_robin",
         seed: int = 1,
         allowed: Callable[[int, int], bool] | None = None,
@@ -68,16 +72,17 @@ class Devices:
         self.dmas: list[DmaDevice] = []
         self.matrices: list[Any] = []
         if config.dma is not None:
-            self.add_units(config, memory, allowed)
+            self.add_units(config, memory, allowed, shared_base)
         self.units: dict[str, Any] = {
             numbered(name, number): unit
             for name, units in (("dma", self.dmas), ("matrix", self.matrices))
             for number, unit in enumerate(units)
         }
-        self.bases = {unit: base for unit, base, _ in unit_blocks(config)}
+        blocks = list(unit_blocks(replace(config, clusters=1)))  # as a core of any cluster has them
+        self.bases = {unit: base for unit, base, _ in blocks}
         self.registers = {
             base + register.offset: (unit, name)
-            for unit, base, registers in unit_blocks(config)
+            for unit, base, registers in blocks
             for name, register in registers.items()
         }
 
@@ -86,16 +91,17 @@ class Devices:
         config: MachineConfig,
         memory: Memory,
         allowed: Callable[[int, int], bool] | None,
+        shared_base: int,
     ):
         """Add the ports of the DMA and the matrix units, which need it."""
         dma = DmaBlockConfig.of(config)
-        view = DeviceMemory(dma, memory, allowed)
+        view = DeviceMemory(dma, memory, allowed, shared_base=shared_base)
         self.dmas = [DmaDevice(self.agenda, view, n) for n in range(dma.ports)]
         self.matrices = [
             UNIT_MODELS[type(matrix)].device(
                 MatrixUnitConfig.of(config, number),
                 self.agenda,
-                DeviceMemory(dma, memory, allowed, unit=number),
+                DeviceMemory(dma, memory, allowed, unit=number, shared_base=shared_base),
                 number,
             )
             for number, matrix in enumerate(config.units)

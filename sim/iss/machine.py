@@ -2,7 +2,7 @@
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from ...base.errors import UserError
 from ...hw.config import MachineConfig
-from ...hw.isa.memory_map import ENTRY
+from ...hw.isa.memory_map import ENTRY, SHARED_BASE, cluster_window
+from ..harness.launch import Launch, launch_words, require_launches
 from ..harness.stop_reason import StopReason
 from .device_link import DeviceLink
 from .devices import Devices
@@ -64,8 +65,6 @@ class Iss:
         Instruction counts since the last reset.
     memory : HostMemory
         Memory of `read` and `write`, as a separate object.
-    devices : Devices
-        The DMA and the matrix units, created anew by every reset.
     memory_check : MemoryCheck or None
         States of bytes, and findings of `run`.
 
@@ -108,23 +107,43 @@ class Iss:
         self.memory = HostMemory(self.native)
         self.reset()
 
-    def reset(self, entry: int = ENTRY) -> None:
-        """Reset every warp and start warp 0 of each core at `entry`; memory is kept."""
-        if entry % 4 or not 0 <= entry < 1 << 32:
-            raise UserError(f"entry must be a 32-bit multiple of 4, not {entry:#x}")
+    def reset(self, entry: int = ENTRY, launches: Sequence[Launch] = ()) -> None:
+        """Reset every warp and start warp 0 of each core; memory is kept.
+
+        Parameters
+        ----------
+        entry : int
+            First instruction, without `launches`.
+        launches : sequence of Launch
+            Programs of the clusters, in order; clusters without one do not start.
+
+        """
+        programs = launches or [Launch(entry=entry)] * self.config.clusters
+        require_launches(programs, self.config.clusters)
         self.watch.reset()
-        self.devices = Devices(
+        self.links = [DeviceLink(self.make_devices(n)) for n in range(self.config.clusters)]
+        for cluster, link in enumerate(self.links):
+            self.native.call("iss_devices", cluster, link.callbacks)
+        self.native.call("iss_reset", launch_words(programs, self.config.clusters))
+        self.printed = 0
+
+    def make_devices(self, cluster: int) -> Devices:
+        """Return new units of a cluster."""
+        watches = self.races or self.memory_check
+        return Devices(
             self.around,
             self.memory,
+            shared_base=cluster_window(cluster) if cluster else SHARED_BASE,
             schedule=self.schedule,
             seed=self.seed,
             allowed=self.memory.is_allowed,
-            watcher=self.watch if self.races or self.memory_check else None,
+            watcher=self.watch.of(cluster) if watches else None,
         )
-        self.link = DeviceLink(self.devices)
-        self.native.call("iss_devices", self.link.callbacks)
-        self.native.call("iss_reset", entry)
-        self.printed = 0
+
+    @property
+    def devices(self) -> Devices:
+        """The DMA and the matrix units of the first cluster, created anew by every reset."""
+        return self.links[0].devices
 
     def write(self, address: int, data: bytes | bytearray | np.ndarray) -> None:
         """Write to DRAM, shared memory or the print buffers behind it, as the host."""
@@ -166,8 +185,11 @@ class Iss:
             if stop is not StopReason.LIMIT or left == 0:
                 break
         fault = self.fault() if stop is StopReason.FAULT else None
-        if stop in (StopReason.DONE, StopReason.DEADLOCK) and self.link.finish():
-            stop, fault = StopReason.FAULT, self.device_fault()
+        if stop in (StopReason.DONE, StopReason.DEADLOCK):
+            for link in self.links:
+                if link.finish():
+                    stop, fault = StopReason.FAULT, self.device_fault(link)
+                    break
         return Outcome(
             stop=stop,
             exit_code=self.exit_code,
@@ -194,7 +216,8 @@ class Iss:
         reason = REASONS[native.reason]
         if reason is Reason.ACCESS_RACE and self.races is not None:
             return fault_of(native, *self.races.latest())
-        return fault_of(native, self.link.take() if reason is Reason.DEVICE else "")
+        cluster = native.core // self.config.cores
+        return fault_of(native, self.links[cluster].take() if reason is Reason.DEVICE else "")
 
     def sender(self, word: int) -> tuple[int, int, int] | None:
         """Return core, warp and pc of the first instruction that sent a word to a matrix unit."""
@@ -204,9 +227,9 @@ class Iss:
         core, warp, pc = place.tolist()
         return core, warp, pc
 
-    def device_fault(self) -> Fault:
+    def device_fault(self, link: DeviceLink) -> Fault:
         """Return the fault of a unit that occurred outside any instruction."""
-        return Fault(Cause.DEVICE, 0, 0, 0, 0, 0, None, f"device: {self.link.take()}")
+        return Fault(Cause.DEVICE, 0, 0, 0, 0, 0, None, f"device: {link.take()}")
 
     @property
     def console(self) -> bytes:
@@ -233,7 +256,7 @@ class Iss:
     @property
     def instructions(self) -> int:
         """Instructions retired since the last reset."""
-        return sum(self.core_state(core)[0] for core in range(self.config.cores))
+        return sum(self.core_state(core)[0] for core in range(self.config.all_cores))
 
     @property
     def exit_code(self) -> int:
@@ -243,7 +266,7 @@ class Iss:
     @property
     def exit_codes(self) -> list[int]:
         """Exit code of each core."""
-        return [self.core_state(core)[1] for core in range(self.config.cores)]
+        return [self.core_state(core)[1] for core in range(self.config.all_cores)]
 
     def warp(self, core: int, warp: int) -> WarpState:
         """Return a copy of a warp's state."""
@@ -279,7 +302,7 @@ class Iss:
 
     def require_warp(self, core: int, warp: int) -> None:
         for name, number, count in (
-            ("core", core, self.config.cores),
+            ("core", core, self.config.all_cores),
             ("warp", warp, self.core.warps),
         ):
             if not 0 <= number < count:
@@ -296,5 +319,5 @@ class Iss:
         """Instruction counts since the last reset."""
         words = np.zeros(COUNT_WORDS, np.uint64)
         self.native.call("iss_counts", words)
-        states = (self.core_state(core) for core in range(self.config.cores))
+        states = (self.core_state(core) for core in range(self.config.all_cores))
         return statistics_of(words, tuple(instructions for instructions, _ in states))

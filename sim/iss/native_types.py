@@ -50,7 +50,8 @@ def native_config(
     """Return a machine's config in its C++ structure."""
     tensor = core.tensor
     return ISS.structure("Config")(
-        cores=config.cores,
+        clusters=config.clusters,
+        cores=config.all_cores,
         warps=core.warps,
         threads=core.threads,
         warp_width=core.warp_width,

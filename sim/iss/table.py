@@ -17,6 +17,7 @@ __all__ = ["camel", "header"]
 #: Constants that the model uses: of the address map, and of the styles of tensor units.
 ADDRESSES = (
     *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "MATRIX_BASE"),
+    *("CLUSTER_WINDOWS", "CLUSTER_WINDOW_BYTES"),
     *("CONSOLE_BASE", "CONSOLE_LANES", "MATRIX_STRIDE", "INSTRUCTION_OFFSET", "CISC_OFFSET"),
     *("COUNTER_DUMP", "COUNTER_DUMP_BYTES"),
 )

@@ -84,12 +84,16 @@ def change_warp(
 
 
 def describe_wait(core: int, barrier: int, words: Sequence[int], cores: int) -> str:
-    """Return the barrier state of a waiting warp as text, from the words of ``iss_barrier``."""
+    """Return the barrier state of a waiting warp as text, from the words of ``iss_barrier``.
+
+    `cores` are those of a cluster.
+    """
     of_cores, arrived, expected, complete = words
     here = arrived.bit_count()
     if of_cores:
         return f"barrier {barrier & 0x7FFF_FFFF}: {here} of {expected} cores have arrived"
     if here < expected:
         return f"barrier {barrier}: {here} of {expected} warps of core {core} have arrived"
-    missing = numbers_text("core", ~complete & ((1 << cores) - 1))
+    own = ((1 << cores) - 1) << core // cores * cores
+    missing = numbers_text("core", ~complete & own)
     return f"barrier {barrier}: core {core} has arrived, {missing} not yet"

@@ -1,6 +1,7 @@
 """Watcher of the units' works: it reports them to the C++ model, which checks their accesses."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +17,8 @@ __all__ = ["WorkWatch"]
 class WorkWatch:
     """Watcher of the units.
 
-    Streams are works of one unit and kind. They are numbered as they appear, and their works by
-    their order, from 1 on.
+    Streams are works of one unit and kind of a cluster. They are numbered as they appear, and their
+    works by their order, from 1 on.
 
     Parameters
     ----------
@@ -31,13 +32,17 @@ class WorkWatch:
 
     def reset(self) -> None:
         """Drop all works."""
-        self.streams: dict[tuple[str, str], int] = {}
+        self.streams: dict[tuple[int, str, str], int] = {}
         self.names: list[list[str]] = []  # of the works of each stream
         self.numbers: dict[int, tuple[int, int]] = {}  # of pending works: stream and number
 
-    def started(self, work: Work) -> None:
+    def of(self, cluster: int) -> "ClusterWatch":
+        """Return the watcher of the units of a cluster."""
+        return ClusterWatch(self, cluster)
+
+    def started(self, cluster: int, work: Work) -> None:
         """Record the accesses of a work that the current instruction has started."""
-        stream = self.streams.setdefault((work.unit, work.kind), len(self.streams))
+        stream = self.streams.setdefault((cluster, work.unit, work.kind), len(self.streams))
         if stream == len(self.names):
             self.names.append([])
         self.names[stream].append(work.what)
@@ -54,15 +59,35 @@ class WorkWatch:
         stream, _ = self.numbers.pop(id(work))
         self.native.call("iss_work_ends", stream)
 
-    def awaited(self, unit: str, kinds: Sequence[str]) -> None:
+    def awaited(self, cluster: int, unit: str, kinds: Sequence[str]) -> None:
         """Record that the current instruction has read that works are done."""
         for kind in kinds:
-            if (unit, kind) in self.streams:
-                self.native.call("iss_work_is_known", self.streams[unit, kind])
+            if (cluster, unit, kind) in self.streams:
+                self.native.call("iss_work_is_known", self.streams[cluster, unit, kind])
 
     def name(self, stream: int, number: int) -> str:
         """Return the name of a work by its stream and its number."""
         return self.names[stream][number - 1]
+
+
+@dataclass(frozen=True)
+class ClusterWatch:
+    """Watcher of the units of a cluster, in the interface of `Watcher`."""
+
+    watch: WorkWatch
+    cluster: int
+
+    def started(self, work: Work) -> None:
+        """Record the accesses of a work that the current instruction has started."""
+        self.watch.started(self.cluster, work)
+
+    def ended(self, work: Work) -> None:
+        """Record the end of a work."""
+        self.watch.ended(work)
+
+    def awaited(self, unit: str, kinds: Sequence[str]) -> None:
+        """Record that the current instruction has read that works are done."""
+        self.watch.awaited(self.cluster, unit, kinds)
 
 
 def region_of(region: Region, *, is_store: bool) -> NativeStructure:

@@ -96,7 +96,7 @@ class Lockstep:
             self.library.harness_lockstep_add(
                 harness.handle, setup(core, self.core, iss, self.is_cluster, ignores_races)
             )
-            for core in range(config.cores)
+            for core in range(config.all_cores)
         ]
 
     def finish(
@@ -135,7 +135,7 @@ class Lockstep:
 
     def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
         """Return the differences between the final states of cores and model."""
-        for core in range(self.config.cores):
+        for core in range(self.config.all_cores):
             for warp in range(self.core.warps):
                 state = self.iss.warp(core, warp)
                 if state.active:

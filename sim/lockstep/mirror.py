@@ -2,7 +2,15 @@
 
 from ...base.native_interface import NativeStructure
 from ...hw.config import MachineConfig
-from ...hw.isa.memory_map import CONSOLE_BASE, CONSOLE_LANES, DMA_BASE, SHARED_BASE, WINDOW_BYTES
+from ...hw.isa.memory_map import (
+    CLUSTER_WINDOW_BYTES,
+    CLUSTER_WINDOWS,
+    CONSOLE_BASE,
+    CONSOLE_LANES,
+    DMA_BASE,
+    SHARED_BASE,
+    WINDOW_BYTES,
+)
 from ..harness.interface import HARNESS
 from ..iss.machine import Iss
 
@@ -18,7 +26,11 @@ def mirror_setup(config: MachineConfig, iss: Iss) -> NativeStructure:
         read=library.iss_read,
         write=library.iss_write,
         devices=library.iss_devices,
+        clusters=config.clusters,
+        cluster_cores=config.cores,
         shared_base=SHARED_BASE,
+        windows=CLUSTER_WINDOWS,
+        window_bytes=CLUSTER_WINDOW_BYTES,
         device_first=window + DMA_BASE,
         device_last=window + WINDOW_BYTES - 1,
         console_first=CONSOLE_BASE,

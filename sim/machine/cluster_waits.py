@@ -17,14 +17,14 @@ def describe_waits(machine: Machine, harness: ClusterHarness, config: MachineCon
     return "; ".join([
         *describe_machine(machine),
         *waiting_caches(harness, outputs),
-        *held_streams(outputs, config.cores),
+        *held_streams(outputs, config.all_cores),
         describe_units(machine, config),
     ])
 
 
 def waiting_caches(harness: ClusterHarness, outputs: dict[str, int]) -> Iterator[str]:
     """Yield the outstanding accesses of each core and of the L2."""
-    states = [harness.core_state(core) for core in range(harness.config.cores)]
+    states = [harness.core_state(core) for core in range(harness.config.all_cores)]
     for core, state in enumerate(states):
         if state.pending_fetches or state.pending_requests:
             yield (

@@ -23,6 +23,7 @@ from ..harness.cluster_harness import ClusterHarness, observed_cluster
 from ..harness.core_harness import CoreHarness, ProgramHarness, marked_cycles
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
+from ..harness.launch import Launch, require_launches
 from ..harness.profile import FunctionProfile, Profiling
 from ..harness.stop_reason import StopReason
 from ..iss.library import load_library
@@ -118,6 +119,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         self.lockstep: Lockstep | None = None
         self.placed: list[tuple[int, int]] = []
         self.begins = True  # with the next run
+        self.launches: Sequence[Launch] = [Launch()] * config.clusters
         self.printed = 0
         if lockstep:
             build_in_background(load_library)  # while the engine is built
@@ -182,19 +184,27 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         if self.iss is not None:
             self.iss.limit_stacks(top, nbytes)
 
-    def run(self, max_cycles: int = 1 << 40, commands: CommandList | None = None) -> ProgramOutcome:
+    def run(
+        self,
+        max_cycles: int = 1 << 40,
+        commands: CommandList | None = None,
+        launches: Sequence[Launch] = (),
+    ) -> ProgramOutcome:
         """Run until everything is idle, an error occurs, or `max_cycles` have passed.
 
         Starts from reset, or continues after a run that stopped at its limit; memory is kept. The
-        host of a cluster starts the cores, then executes `commands` in parallel to them. Raises
+        host starts the cores of each cluster at its entry in `launches`, by default all clusters
+        with the same program, then executes `commands` in parallel to them. Raises
         `MachineError` if cores alone violate the protocol of their memory ports, or if a host
         access gets an error response.
         """
         if self.begins:
-            self.harness.prepare(commands)
+            self.launches = launches or [Launch()] * self.config.clusters
+            require_launches(self.launches, self.config.clusters)
+            self.harness.prepare(commands, self.launches)
             self.begin()
-        elif commands is not None:
-            raise UserError("commands must be None when a run continues")
+        elif commands is not None or launches:
+            raise UserError("commands and launches must be left out when a run continues")
         self.harness.begin_cores(self.begins, max_cycles=max_cycles, watchdog=self.watchdog)
         self.begins, self.has_run = False, True
         self.clock()
@@ -220,8 +230,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         """Attach lockstep, recording and profile to the cores, as far as requested."""
         self.harness.remove_observers()
         if self.iss is not None:
-            if self.has_run:
-                self.iss.reset()
+            self.iss.reset(launches=self.launches)
             self.lockstep = Lockstep(
                 self.harness,
                 self.config,
@@ -231,11 +240,14 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             )
         if self.record is not None:
             self.recording = Recording(
-                self.harness, cores=self.config.cores, threads=self.core.threads, window=self.record
+                self.harness,
+                cores=self.config.all_cores,
+                threads=self.core.threads,
+                window=self.record,
             )
         if self.profiled is not None:
             self.profiling = Profiling(
-                self.harness, self.profiled, cores=self.config.cores, threads=self.core.threads
+                self.harness, self.profiled, cores=self.config.all_cores, threads=self.core.threads
             )
 
     def outcome(self) -> ProgramOutcome:
@@ -344,7 +356,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         words = np.array(self.engine.outputs(), np.uint32)
         places = {port.name: port.word for port in self.engine.layout.outputs}
         cores = []
-        for core in range(self.config.cores):
+        for core in range(self.config.all_cores):
             first = places[f"core{core}_observed_counters"]
             values = words[first : first + 2 * len(COUNTERS)].view(np.uint64)
             cores.append(dict(zip(COUNTERS, values.tolist(), strict=True)))
@@ -363,7 +375,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
 
     def core_states(self) -> list[NativeStructure]:
         """Return the state and counts of each core."""
-        return [self.harness.core_state(core) for core in range(self.config.cores)]
+        return [self.harness.core_state(core) for core in range(self.config.all_cores)]
 
 
 def unit_use(state: NativeStructure, port: Port) -> UnitUse:

@@ -50,7 +50,7 @@ class Stacks:
     @property
     def total(self) -> int:
         """Bytes of all stacks."""
-        return self.config.cores * self.bytes_per_thread << self.hart_width
+        return self.config.all_cores * self.bytes_per_thread << self.hart_width
 
     def top(self, core: int, warp: int, lane: int) -> int:
         """Return the initial stack pointer of a thread; stacks grow down."""

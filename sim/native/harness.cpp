@@ -21,9 +21,13 @@ Harness::Harness(const char* text, const DramParameters& parameters, uint32_t ac
     for (const auto& [name, field] : ports_.outputs()) {
         if (ends_with(name, "_busy")) busy_.push_back(field);
     }
-    for (uint32_t number = 0; number < parameters_.channels; number++) {
-        DmaWrites port(ports_, "dma_axi_" + std::to_string(number));
-        if (port.exists()) dma_.push_back(port);
+    for (uint32_t cluster = 0;; cluster++) {
+        size_t known = dma_.size();
+        for (uint32_t number = 0; number < parameters_.channels; number++) {
+            DmaWrites port(ports_, in_cluster(cluster, "dma_axi_" + std::to_string(number)));
+            if (port.exists()) dma_.push_back(port);
+        }
+        if (dma_.size() == known) break;
     }
 }
 

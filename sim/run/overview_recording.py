@@ -52,7 +52,7 @@ class Overview:
         self.functions = None
         if program is not None and program.functions:
             self.functions = FunctionRecording(
-                self.harness, config.cores, program, window=window or ALL
+                self.harness, config.all_cores, program, window=window or ALL
             )
 
     def records(self) -> ClusterRecords:

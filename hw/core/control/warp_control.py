@@ -8,8 +8,9 @@ from ...config import CoreBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from ...lib.streams import ResponseSignature
-from ..csr_file import CounterSignature, CsrFile, FloatStateSignature, core_shape
+from ..csr_file import CounterSignature, CsrFile, FloatStateSignature
 from ..front_end_layouts import redirect_layout
+from ..launch import core_shape, launch_ports
 from ..layouts import branch_layout
 from ..warp_state import WarpStateSignature
 from .barrier import Barrier, ClusterBarrierSignature
@@ -50,6 +51,8 @@ class WarpControl(SharedBlock):
     -------
     core : In(core_shape(config.cores))
         Index of this core.
+    launch : In(LaunchSignature(config.clusters, config.cores))
+        Only with several clusters.
     i : In(stream.Signature(operation_layout(config.core)))
     o : Out(stream.Signature(result_layout(config.core)))
     branch : In(ResponseSignature(branch_layout(config.core)))
@@ -82,6 +85,7 @@ class WarpControl(SharedBlock):
         super().__init__({
             **product,
             "core": In(core_shape(config.cores)),
+            **launch_ports(config),
             "i": In(stream.Signature(operation_layout(shape))),
             "o": Out(stream.Signature(result_layout(shape))),
             "branch": In(ResponseSignature(branch_layout(shape))),
@@ -125,6 +129,8 @@ class WarpControl(SharedBlock):
         connect(m, redirects.fault, flipped(self.fault))
         connect(m, flipped(self.floats), registers.floats)
         connect(m, registers.counters, flipped(self.counters))
+        if self.config.clusters > 1:
+            connect(m, flipped(self.launch), registers.launch)
         m.d.comb += [
             registers.core.eq(self.core),
             registers.active.eq(table.masks.active),

@@ -52,6 +52,8 @@ class DeviceMemory:
         ``allowed(address, nbytes)``: whether this DRAM may be accessed; None allows all of it.
     unit : int
         Number of the matrix unit whose results DRAIN and SPILL move.
+    shared_base : int
+        Address in `memory` of the cluster's shared memory.
 
     """
 
@@ -61,16 +63,17 @@ class DeviceMemory:
         memory: Memory,
         allowed: Callable[[int, int], bool] | None,
         unit: int = 0,
+        shared_base: int = SHARED_BASE,
     ):
-        self.unit = unit
+        self.unit, self.shared_base = unit, shared_base
         self.config = config
         self.memory = memory
         self.allowed = allowed
-        self.dram, self.local = View(memory, 0), View(memory, SHARED_BASE)
+        self.dram, self.local = View(memory, 0), View(memory, shared_base)
 
     def shared(self) -> np.ndarray:
         """Return the contents of shared memory."""
-        return np.asarray(self.memory.read(SHARED_BASE, self.config.shared.size), np.uint8)
+        return np.asarray(self.memory.read(self.shared_base, self.config.shared.size), np.uint8)
 
     def run(self, descriptor: DmaDescriptor, beats=(), accumulator=None) -> bool:
         """Execute `descriptor`; return whether it was rejected as out of range.
@@ -96,7 +99,7 @@ class DeviceMemory:
         rows, width = descriptor.rows, descriptor.bytes
         if loads:
             rows, width = max(rows, descriptor.fill_rows), max(width, descriptor.fill_bytes)
-        inner = Region(SHARED_BASE + descriptor.local, descriptor.local_pitch, rows, width)
+        inner = Region(self.shared_base + descriptor.local, descriptor.local_pitch, rows, width)
         if descriptor.direction not in (Direction.SPILL, Direction.REFILL):
             self.require_allowed(outer, what)
         return {

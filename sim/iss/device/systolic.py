@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....hw.config import MatrixUnitConfig
-from ....hw.isa.memory_map import MATRIX, SHARED_BASE, numbered
+from ....hw.isa.memory_map import MATRIX, numbered
 from ...golden.matrix.command.command_decoder import CommandModel
 from ...golden.matrix.systolic.systolic_unit import (
     AccumulatorBytes,
@@ -169,7 +169,7 @@ class SystolicDevice:
 
         reads = [self.tile(operation, name) for name in "ab"]
         if operation.get("scale_lines"):
-            start = SHARED_BASE + operation["scales_line"] * self.matrix.a_bytes
+            start = self.memory.shared_base + operation["scales_line"] * self.matrix.a_bytes
             size = 4 * operation["height"]
             reads.append(Region(start, size, 1, size))
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
@@ -243,7 +243,7 @@ class SystolicDevice:
             lines, length, pitch = length, lines, turned_pitch
         blocks, last = divmod(operation[length] - 1, across)
         return Region(
-            SHARED_BASE + operation[f"{name}_line"] * access,
+            self.memory.shared_base + operation[f"{name}_line"] * access,
             operation[pitch] * access,
             operation[lines],
             blocks * access + (last + 1) * matrix.operand_bytes,

@@ -32,9 +32,13 @@ Machine* iss_create(const Config* config) { return new Machine(*config); }
 
 void iss_destroy(Machine* machine) { delete machine; }
 
-void iss_devices(Machine* machine, const Devices* devices) { machine->devices = *devices; }
+// Units of a cluster.
+void iss_devices(Machine* machine, uint32_t cluster, const Devices* devices) {
+    machine->devices[cluster] = *devices;
+}
 
-void iss_reset(Machine* machine, uint32_t entry) { machine->reset(entry); }
+// `programs` has one for each cluster.
+void iss_reset(Machine* machine, const Launch* programs) { machine->reset(programs); }
 
 // Saves the machine's state.
 Bytes iss_save(Machine* machine) {
@@ -158,7 +162,7 @@ void iss_barrier(Machine* machine, uint32_t core, uint32_t number, uint32_t* wor
     words[0] = of_cores;
     words[1] = barriers.arrived(core, id);
     words[2] = barriers.expected(core, id);
-    words[3] = of_cores ? 0 : barriers.complete_cores(id);
+    words[3] = of_cores ? 0 : barriers.complete_cores(core, id);
 }
 
 // Accesses to flags make an order; they never race.

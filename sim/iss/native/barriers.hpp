@@ -35,7 +35,7 @@ public:
     }
     void reset() {
         of_warps_.assign(config_.cores * config_.barriers, {});
-        of_cores_.assign(config_.barriers, {});
+        of_cores_.assign(config_.clusters * config_.barriers, {});
     }
     bool is_of_cores(uint32_t id) const { return config_.has_core_barriers && id & kOfCores; }
 
@@ -43,7 +43,7 @@ public:
     bool arrive(uint32_t core, uint32_t warp, uint32_t id, uint32_t count, Refusal& refusal) {
         bool of_cores = is_of_cores(id);
         uint32_t index = of_cores ? id & ~kOfCores : id;
-        uint32_t most = of_cores ? config_.cores : config_.warps;
+        uint32_t most = of_cores ? cluster_cores(config_) : config_.warps;
         if (index >= config_.barriers) {
             refusal = {Reason::BarrierNumber, id, config_.barriers};
             return false;
@@ -52,7 +52,7 @@ public:
             refusal = {Reason::BarrierCount, count, most};
             return false;
         }
-        Barrier& barrier = of_cores ? of_cores_[index] : warps_at(core, index);
+        Barrier& barrier = of_cores ? cores_at(core, index) : warps_at(core, index);
         if (barrier.arrived != 0 && barrier.count != count) {
             refusal = {Reason::BarrierDisagrees, count, barrier.count};
             return false;
@@ -72,11 +72,11 @@ public:
     // Arrivals as a mask, and the count, of the barrier at which a warp waits.
     uint32_t arrived(uint32_t core, uint32_t id) { return at(core, id).arrived; }
     uint32_t expected(uint32_t core, uint32_t id) { return at(core, id).count; }
-    // Mask of the cores whose warps have all arrived.
-    uint32_t complete_cores(uint32_t index) {
-        uint32_t full = 0;
-        for (uint32_t core = 0; core < config_.cores; ++core) {
-            if (warps_at(core, index).is_full()) full |= 1u << core;
+    // Mask of the cores of a core's cluster whose warps have all arrived.
+    uint32_t complete_cores(uint32_t core, uint32_t index) {
+        uint32_t full = 0, first = first_of(core);
+        for (uint32_t other = first; other < first + cluster_cores(config_); ++other) {
+            if (warps_at(other, index).is_full()) full |= 1u << other;
         }
         return full;
     }
@@ -99,8 +99,15 @@ private:
     Barrier& warps_at(uint32_t core, uint32_t index) {
         return of_warps_[core * config_.barriers + index];
     }
+    Barrier& cores_at(uint32_t core, uint32_t index) {
+        return of_cores_[cluster_of(config_, core) * config_.barriers + index];
+    }
     Barrier& at(uint32_t core, uint32_t id) {
-        return is_of_cores(id) ? of_cores_[id & ~kOfCores] : warps_at(core, id);
+        return is_of_cores(id) ? cores_at(core, id & ~kOfCores) : warps_at(core, id);
+    }
+    // First core of the cluster of a core.
+    uint32_t first_of(uint32_t core) const {
+        return cluster_of(config_, core) * cluster_cores(config_);
     }
     void open(uint32_t core, uint32_t index, Barrier& barrier, bool of_cores) {
         if (!barrier.is_full()) return;
@@ -110,11 +117,15 @@ private:
             }
             barrier.arrived = 0;
             barrier.waiting.clear();
-        } else if (config_.has_core_barriers) {
-            release(core, index);
-        } else if (std::popcount(complete_cores(index)) == static_cast<int>(config_.cores)) {
-            for (uint32_t core = 0; core < config_.cores; ++core) release(core, index);
+            return;
         }
+        if (config_.has_core_barriers) {
+            release(core, index);
+            return;
+        }
+        uint32_t count = cluster_cores(config_), first = first_of(core);
+        if (std::popcount(complete_cores(core, index)) != static_cast<int>(count)) return;
+        for (uint32_t other = first; other < first + count; ++other) release(other, index);
     }
     void release(uint32_t core, uint32_t index) {
         Barrier& barrier = warps_at(core, index);

@@ -7,7 +7,8 @@
 namespace spica {
 
 extern "C" struct Config {
-    uint32_t cores, warps, threads;
+    uint32_t clusters;
+    uint32_t cores, warps, threads;     // cores of all clusters, those of a cluster in a row
     uint32_t warp_width, thread_width;  // bits of a warp number and of a thread number
     uint32_t stack_depth;
     uint32_t follows_last_lane;  // a divergent branch follows the last lane instead of faulting
@@ -24,5 +25,11 @@ extern "C" struct Config {
     uint32_t is_random;
     uint64_t seed;
 };
+
+// Cores of each cluster, and the cluster of a core.
+inline uint32_t cluster_cores(const Config& config) { return config.cores / config.clusters; }
+inline uint32_t cluster_of(const Config& config, uint32_t core) {
+    return core / cluster_cores(config);
+}
 
 }  // namespace spica

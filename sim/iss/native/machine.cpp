@@ -9,28 +9,32 @@ namespace spica {
 
 Machine::Machine(const Config& given)
     : config(given),
-      memory(given.shared_bytes, given.cores),
+      memory(given.shared_bytes, cluster_cores(given), given.clusters),
       cores(given.cores),
       barriers(config, cores),
       races(given.checks_races ? std::make_unique<Races>(config) : nullptr),
-      memory_check(given.checks_memory ? std::make_unique<MemoryCheck>(*this) : nullptr) {
+      memory_check(given.checks_memory ? std::make_unique<MemoryCheck>(*this) : nullptr),
+      devices(given.clusters),
+      launches(given.clusters) {
     for (uint32_t core = 0; core < config.cores; ++core) {
         for (uint32_t warp = 0; warp < config.warps; ++warp) {
-            warps_.push_back(std::make_unique<Warp>(core, warp, config.threads, config.unit_words));
+            warps_.push_back(std::make_unique<Warp>(cluster_of(core), core, warp, config.threads,
+                                                    config.unit_words));
         }
     }
 }
 
 Machine::~Machine() = default;
 
-void Machine::reset(uint32_t entry) {
+void Machine::reset(const Launch* programs) {
+    launches.assign(programs, programs + config.clusters);
     for (auto& warp : warps_) {
-        warp->reset(entry, warp->number == 0);
+        warp->reset(launches[warp->cluster].entry, warp->number == 0);
         memory.release_operands(warp->core, warp->number);
     }
-    for (Core& core : cores) {
-        core = {};
-        core.active = 1;
+    for (uint32_t core = 0; core < config.cores; ++core) {
+        cores[core] = {};
+        cores[core].active = launches[cluster_of(core)].starts;
     }
     barriers.reset();
     if (races) races->reset();
@@ -45,7 +49,7 @@ void Machine::reset(uint32_t entry) {
 void Machine::archive(Archive& archive) {
     archive(memory, cores, barriers, counts, fault, console, stacks, sent);
     for (auto& warp : warps_) archive(*warp);
-    archive(turn_core_, turn_warp_, random_state_);
+    archive(turn_core_, turn_warp_, random_state_, launches);
 }
 
 uint64_t Machine::instructions() const {
@@ -194,7 +198,7 @@ void record_access(Machine& machine, Warp& warp, const Decoded& code, Access& ac
         access.addresses[lane] = address;
         if (!is_store) return;
         access.data[lane] = warp.row(code.b)[lane] & bits;
-        const uint8_t* memory = machine.memory.span(address & ~3u, address | 3u);
+        const uint8_t* memory = machine.memory.span(address & ~3u, address | 3u, warp.cluster);
         if (memory != nullptr) std::memcpy(&access.before[lane], memory, 4);
     });
 }

@@ -25,6 +25,11 @@ extern "C" struct Devices {
     int (*cisc)(uint32_t word) = nullptr;
 };
 
+// Program of a cluster: its cores start at `entry`, if it starts at all.
+struct Launch {
+    uint32_t entry, arguments, starts;
+};
+
 struct Counts {
     std::array<uint64_t, kOps> operations{};
     uint64_t thread_instructions = 0, divergent_splits = 0;
@@ -45,12 +50,13 @@ public:
     explicit Machine(const Config& config);
     ~Machine();
 
-    void reset(uint32_t entry);
+    void reset(const Launch* programs);
     // Runs up to `limit` instructions; returns `Limit` if the program has not ended.
     StopReason run(uint64_t limit);
     // Executes one instruction of a warp, without the checks.
     Stepped step(uint32_t core, uint32_t warp, Retired& retired);
 
+    uint32_t cluster_of(uint32_t core) const { return spica::cluster_of(config, core); }
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
     uint64_t instructions() const;
     bool is_done() const;
@@ -64,7 +70,8 @@ public:
     // Checks of accesses, nullptr unless they are on; never archived.
     const std::unique_ptr<Races> races;
     const std::unique_ptr<MemoryCheck> memory_check;
-    Devices devices;
+    std::vector<Devices> devices;   // of each cluster
+    std::vector<Launch> launches;  // of each cluster
     Counts counts;
     Fault fault{};
     StackLimit stacks;

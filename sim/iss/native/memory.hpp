@@ -22,26 +22,36 @@ struct Operand {
 };
 
 // DRAM pages are allocated on first use, filled with zeros. `near_` holds shared memory and the
-// print buffers behind it, `dump_` the counters that programs dump.
+// print buffers behind it, `dump_` the counters that programs dump. Each cluster has its own. A
+// program has that of its cluster at `SHARED_BASE`. To tell them apart, memory is *placed* at
+// addresses of the machine: that of cluster 0 at `SHARED_BASE`, those of others in their windows.
 class Memory {
 public:
     static constexpr uint32_t kPageBytes = 1 << 16, kPageWords = kPageBytes / 4;
 
-    Memory(uint32_t shared_bytes, uint32_t cores)
+    Memory(uint32_t shared_bytes, uint32_t cores, uint32_t clusters)
         : pages_((DRAM_END - DRAM_BASE) / kPageBytes),
-          near_(shared_bytes + DMA_BASE),
-          dump_(cores * COUNTER_DUMP_BYTES),
+          near_(clusters, std::vector<uint8_t>(shared_bytes + DMA_BASE)),
+          dump_(clusters, std::vector<uint8_t>(cores * COUNTER_DUMP_BYTES)),
           shared_bytes_(shared_bytes) {}
 
-    // Bytes `first` to `last` if a program may access them and they are contiguous, else nullptr.
-    uint8_t* span(uint32_t first, uint32_t last) {
+    // Address of the machine for that of a program; one without memory stays as it is.
+    static uint32_t placed(uint32_t address, uint32_t cluster) {
+        bool is_own = cluster != 0 && address - SHARED_BASE < CLUSTER_WINDOW_BYTES;
+        return is_own ? address + CLUSTER_WINDOWS - SHARED_BASE + cluster * CLUSTER_WINDOW_BYTES
+                      : address;
+    }
+    // Bytes `first` to `last` of a program of a cluster if it may access them and they are
+    // contiguous, else nullptr.
+    uint8_t* span(uint32_t first, uint32_t last, uint32_t cluster) {
         if (first - DRAM_BASE < DRAM_END - DRAM_BASE) {
             if ((first ^ last) >= kPageBytes || !may_touch(first, last - first + 1)) {
                 return nullptr;
             }
             return page_of(first).bytes + first % kPageBytes;
         }
-        return last >= first ? special(first, last) : nullptr;
+        bool is_own = last >= first && last - SHARED_BASE < CLUSTER_WINDOW_BYTES;
+        return is_own ? special(placed(first, cluster), placed(last, cluster)) : nullptr;
     }
     // Whether these bytes of DRAM are in a placed region, or no region was placed.
     bool may_touch(uint32_t first, uint64_t size) {
@@ -73,16 +83,17 @@ public:
             invalidate_code(at, at + static_cast<uint32_t>(n) - 1);
         });
     }
-    // Whether these bytes are shared memory or placed DRAM, not buffers of the host behind it.
-    bool is_checked(uint32_t address, uint32_t size) {
+    // Whether these bytes of a program are shared memory or DRAM that it may access, not buffers
+    // of the host behind it.
+    bool is_checked(uint32_t address, uint32_t size, uint32_t cluster) {
         if (address - DRAM_BASE < DRAM_END - DRAM_BASE) return may_touch(address, size);
-        return shared(address, size) != nullptr;
+        return shared(address, size, cluster) != nullptr;
     }
-    // Bytes of shared memory; nullptr unless all are inside it.
-    const uint8_t* shared(uint32_t address, uint32_t size) const {
+    // Bytes of the shared memory of a cluster; nullptr unless all are inside it.
+    const uint8_t* shared(uint32_t address, uint32_t size, uint32_t cluster) const {
         uint32_t offset = address - SHARED_BASE;
         bool inside = offset < shared_bytes_ && size <= shared_bytes_ - offset;
-        return inside ? near_.data() + offset : nullptr;
+        return inside ? near_[cluster].data() + offset : nullptr;
     }
 
     // Operands of products that are not waited for.
@@ -140,14 +151,22 @@ private:
         if (!page) page = std::make_unique<Page>();
         return *page;
     }
+    // Bytes at addresses of the machine in or behind shared memory. With one cluster there are no
+    // windows.
     uint8_t* special(uint32_t first, uint32_t last) {
-        if (last - SHARED_BASE < near_.size() && first >= SHARED_BASE) {
-            return near_.data() + (first - SHARED_BASE);
+        uint32_t window = (first - SHARED_BASE) / CLUSTER_WINDOW_BYTES;
+        uint32_t cluster = window == 0 ? 0 : window - 1;
+        if (first < SHARED_BASE || cluster >= near_.size() || (window != 0 && near_.size() == 1)) {
+            return nullptr;
         }
-        if (first >= COUNTER_DUMP && last - COUNTER_DUMP < dump_.size()) {
-            return dump_.data() + (first - COUNTER_DUMP);
-        }
-        return nullptr;
+        uint32_t start = window * CLUSTER_WINDOW_BYTES;
+        uint32_t from = first - SHARED_BASE - start, to = last - SHARED_BASE - start;
+        std::vector<uint8_t>& near = near_[cluster];
+        if (to < near.size()) return near.data() + from;
+        const uint32_t dump = COUNTER_DUMP - SHARED_BASE;
+        std::vector<uint8_t>& counters = dump_[cluster];
+        return from >= dump && to - dump < counters.size() ? counters.data() + (from - dump)
+                                                           : nullptr;
     }
     template <typename Action>
     bool pieces(uint32_t address, uint64_t size, Action action) {
@@ -171,7 +190,7 @@ private:
     }
 
     std::vector<std::unique_ptr<Page>> pages_;
-    std::vector<uint8_t> near_, dump_;
+    std::vector<std::vector<uint8_t>> near_, dump_;
     Regions regions_;
     std::vector<Operand> operands_;
     uint32_t shared_bytes_;

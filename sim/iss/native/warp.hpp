@@ -33,8 +33,9 @@ struct Past {
 
 class Warp {
 public:
-    Warp(uint32_t core, uint32_t number, uint32_t threads, uint32_t unit_words)
-        : core(core),
+    Warp(uint32_t cluster, uint32_t core, uint32_t number, uint32_t threads, uint32_t unit_words)
+        : cluster(cluster),
+          core(core),
           number(number),
           stride((threads + kChunk - 1) / kChunk * kChunk),
           unit_state(unit_words),
@@ -75,7 +76,7 @@ public:
         archive(mask_, last_lane_, lanes_, registers_);
     }
 
-    const uint32_t core, number;
+    const uint32_t cluster, core, number;
     const uint32_t stride;  // words between two rows: a multiple of the chunk size
     std::vector<uint32_t> unit_state;  // of the tensor unit for this warp
     uint32_t pc = 0;

@@ -27,17 +27,24 @@ struct Silent {
 
 Mirror::Mirror(const PortTable& ports, const MirrorSetup& setup) : setup_(setup) {
     const Silent silent;
-    setup_.devices(setup_.machine, &silent);
     commands.clear();
+    for (uint32_t cluster = 0; cluster < setup_.clusters; cluster++) {
+        setup_.devices(setup_.machine, cluster, &silent);
+        add_ports(ports, cluster);
+    }
+}
+
+void Mirror::add_ports(const PortTable& ports, uint32_t cluster) {
     for (uint32_t number = 0;; number++) {
-        std::string name = "shared_write_" + std::to_string(number);
-        WritePort port{ports.output(name + "_valid"), ports.output(name + "_address"),
+        std::string name = in_cluster(cluster, "shared_write_" + std::to_string(number));
+        WritePort port{base_of(cluster),
+                       ports.output(name + "_valid"), ports.output(name + "_address"),
                        ports.output(name + "_data"), ports.output(name + "_mask")};
         if (!port.valid.exists()) break;
         shared_.push_back(port);
     }
     for (uint32_t number = 0;; number++) {
-        DmaWrites port(ports, "dma_axi_" + std::to_string(number));
+        DmaWrites port(ports, in_cluster(cluster, "dma_axi_" + std::to_string(number)));
         if (!port.exists()) break;
         dma_.push_back(port);
     }
@@ -49,7 +56,7 @@ bool Mirror::step(uint64_t now, const uint32_t* outputs, const uint32_t*) {
     now_ = now;
     for (const WritePort& port : shared_) {
         if (!port.valid.get(outputs)) continue;
-        take(setup_.shared_base + port.address.get(outputs),
+        take(port.base + port.address.get(outputs),
              reinterpret_cast<const uint8_t*>(outputs + port.data.offset),
              outputs + port.mask.offset, port.mask.width, now + 1);
     }
@@ -138,7 +145,7 @@ uint64_t Mirror::begin_store(const iss::Retired& store, uint64_t begin, uint32_t
     uint64_t number = first_ + writes_.size();
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         size_t lane = static_cast<size_t>(std::countr_zero(rest));
-        uint32_t address = access.addresses[lane], shift = 8 * (address & 3);
+        uint32_t address = placed(store.core, access.addresses[lane]), shift = 8 * (address & 3);
         uint32_t data = access.data[lane] << shift;
         Write& write = add();
         write.begin = begin;
@@ -162,6 +169,7 @@ void Mirror::end_store(uint64_t first, uint32_t count, uint64_t end) {
 
 bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t address, uint32_t size,
                       uint32_t expected, uint32_t got) const {
+    address = placed(core, address);
     uint32_t explained = 0;  // bytes for which memory may have held the core's value
     for (uint32_t byte = 0; byte < size; byte++) {
         uint32_t shift = 8 * byte;
@@ -182,6 +190,7 @@ bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t addres
 
 Missed Mirror::missed(uint32_t core, uint64_t from, uint32_t address, uint32_t size,
                       uint32_t expected, uint32_t got) const {
+    address = placed(core, address);
     Missed missed;
     for (uint32_t byte = 0, place; byte < size; byte++) {
         uint8_t value = static_cast<uint8_t>(got >> 8 * byte);

@@ -1,4 +1,6 @@
-// Mirror of a cluster's memory in the model: copies the writes of the DMA to the model's memory.
+// Mirror of a machine's memory in the model: copies the writes of the DMAs to the model's memory.
+// Addresses are *placed*, as in ../iss/native/memory.hpp: shared memory of cluster 0 is at its base,
+// that of others in their windows.
 //
 // It keeps the recent writes with the time in which they may take effect, so that a racing load may
 // return memory before or after the write. A DMA write to DRAM may take effect from the cycle of
@@ -26,8 +28,9 @@ struct MirrorSetup {
     void* machine;  // the model, which is in a separate library
     int (*read)(void* machine, uint32_t address, uint8_t* data, uint64_t size);
     int (*write)(void* machine, uint32_t address, const uint8_t* data, uint64_t size);
-    void (*devices)(void* machine, const void* devices);
-    uint32_t shared_base;
+    void (*devices)(void* machine, uint32_t cluster, const void* devices);
+    uint32_t clusters, cluster_cores;
+    uint32_t shared_base, windows, window_bytes;  // addresses of shared memory
     uint32_t device_first, device_last;    // addresses of unit registers
     uint32_t console_first, console_last;  // addresses of the console
 };
@@ -91,9 +94,20 @@ private:
         }
     };
     struct WritePort {
+        uint32_t base;  // of the cluster's shared memory
         Field valid, address, data, mask;
     };
 
+    // Address of the machine for one of a program on a core.
+    uint32_t placed(uint32_t core, uint32_t address) const {
+        bool is_own = address - setup_.shared_base < setup_.window_bytes;
+        return is_own ? address - setup_.shared_base + base_of(core / setup_.cluster_cores)
+                      : address;
+    }
+    uint32_t base_of(uint32_t cluster) const {
+        return cluster == 0 ? setup_.shared_base : setup_.windows + cluster * setup_.window_bytes;
+    }
+    void add_ports(const PortTable& ports, uint32_t cluster);
     // Adds bytes as writes that end in cycle `end`; returns their numbers.
     std::vector<uint64_t> take(uint32_t address, const uint8_t* bytes, const uint32_t* strobes,
                                uint32_t size, uint64_t end);

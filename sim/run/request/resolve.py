@@ -67,7 +67,12 @@ def resolve(request: Request) -> Run:
 
 
 def require_driver(request: Request, config: MachineConfig):
-    """Raise unless units of the machine, and the driver, can compute a kernel of matrices."""
+    """Raise unless the machine runs one program and its driver and units can compute a kernel."""
+    if config.clusters > 1:
+        raise UserError(
+            f"clusters must be 1 for a run, which starts one program, not {config.clusters}: "
+            "ProgramMachine.run starts a program on each cluster"
+        )
     kernel = str(request.kernel)
     is_arranged = request.arrange is not None
     if kernel in EXACT_KERNELS and kernel not in TENSOR_KERNELS and is_on_tensor_units(config):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.core.issue.stall_reason import StallReason
+from ....hw.isa.memory_map import in_cluster
 from ....hw.isa.operations import Port
 from ....hw.machine.counters import counter_table
 from ...harness.binding import Layout
@@ -20,8 +21,10 @@ def cluster_signals(config: MachineConfig, layout: Layout) -> list[RecordedSigna
         RecordedSignal(name=counter.name, port=f"events_{counter.name}")
         for counter in counter_table(config)
     ]
-    signals.append(RecordedSignal(name="dma_busy", port="dma_busy"))
-    for number in range(config.cores):
+    for cluster in range(config.clusters):
+        busy = in_cluster(cluster, "dma_busy")
+        signals.append(RecordedSignal(name=busy, port=busy))
+    for number in range(config.all_cores):
         signals += core_signals(config, number)
     shown = {port.name for port in layout.outputs}
     if not any(signal.port in shown for signal in signals if signal.port.startswith("events_")):

@@ -24,7 +24,7 @@ def function_tracks(config: MachineConfig, records: ClusterRecords, cores: int) 
     if not names or config.core is None:
         return
     totals = {
-        name: sum(records.total(series_name(core, name)) for core in range(config.cores))
+        name: sum(records.total(series_name(core, name)) for core in range(config.all_cores))
         for name in names
     }
     order = sorted((name for name in names if totals[name]), key=lambda name: -totals[name])

@@ -5,10 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ....hw.cluster.cores import core_domains
 from ....hw.cluster.counters import Counter
 from ....hw.config import WORD_BYTES, MachineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.csr import COUNTERS
+from ....hw.isa.memory_map import in_cluster
 from ....hw.isa.operations import PORTS
 from ....hw.machine.counters import counter_table
 from ....hw.memory.shared.shared_memory import cluster_ports
@@ -26,6 +28,8 @@ __all__ = ["Drawing", "Series", "Track", "cluster_tracks"]
 UNITS_AND_DMA = "docs/programming.md#matrix-unit-and-dma"
 SHARED = "docs/machine.md#conflicts-in-shared-memory"
 STALLS = "docs/pipeline.md#stall-reasons"
+#: Units of a cluster whose counters have tracks, besides caches and matrix units.
+UNITS = ("dma", "shared", "tensor")
 
 
 def cluster_tracks(
@@ -33,31 +37,52 @@ def cluster_tracks(
 ) -> list[Track]:
     """Return the tracks with any activity, in the order of the data flow.
 
-    Tracks of a core are those of the first `cores` cores, None for all.
+    Tracks of a core are those of the first `cores` cores, None for all. With several clusters the
+    titles begin with the cluster.
     """
-    shown = config.cores if cores is None else cores
+    shown = config.all_cores if cores is None else cores
     of_unit: dict[str, dict[str, Counter]] = defaultdict(dict)
     for counter in counter_table(config):
         of_unit[counter.unit][counter.event] = counter
-    dma, shared = of_unit.pop("dma", {}), of_unit.pop("shared", {})
-    tensor = of_unit.pop("tensor", {})
-    caches = {unit: of_unit.pop(unit) for unit in CACHES if unit in of_unit}
-    tracks = [
-        *dma_tracks(config, dma, "read"),
-        *descriptor_tracks(dma),
-        *shared_tracks(config, shared),
-        *(track for unit in config.named_units for track in unit_tracks(config, unit)),
-        *tensor_tracks(config, tensor),
-        *dma_tracks(config, dma, "write"),
-        *(track for unit in caches for track in cache_tracks(config, unit, caches[unit])),
-        *(track for number in range(shown) for track in core_tracks(config, number)),
-        *function_tracks(config, records, shown),
-    ]
+    tracks = []
+    for cluster in range(config.clusters):
+        events = {name: of_unit.get(in_cluster(cluster, name), {}) for name in (*UNITS, *CACHES)}
+        first, end = (min(shown, config.cores * number) for number in (cluster, cluster + 1))
+        own = [
+            *unit_and_cache_tracks(config, cluster, events),
+            *(track for number in range(first, end) for track in core_tracks(config, number)),
+        ]
+        if config.clusters > 1:
+            own = [replace(track, title=f"cluster {cluster}, {track.title}") for track in own]
+        tracks += own
+    if config.clusters > 1:
+        tracks += cache_tracks(config, "l2", of_unit["l2"])
+    tracks += function_tracks(config, records, shown)
     drawn = (
         replace(track, series=tuple(one for one in track.series if one.names <= {*records.sums}))
         for track in tracks
     )
     return [track for track in drawn if any(one.sums(records).any() for one in track.series)]
+
+
+def unit_and_cache_tracks(
+    config: MachineConfig, cluster: int, events: dict[str, dict[str, Counter]]
+) -> Iterator[Track]:
+    """Yield the tracks of the units of a cluster, and of the caches, in the order of the data flow.
+
+    The L2 is with them if there is one cluster.
+    """
+    dma = events["dma"]
+    yield from dma_tracks(config, dma, "read")
+    yield from descriptor_tracks(dma, in_cluster(cluster, "dma_busy"))
+    yield from shared_tracks(config, events["shared"])
+    for unit in config.named_units:
+        yield from unit_tracks(config, unit, cluster)
+    yield from tensor_tracks(config, events["tensor"], cluster)
+    yield from dma_tracks(config, dma, "write")
+    for unit in CACHES:
+        if events[unit] and (unit != "l2" or config.clusters == 1):
+            yield from cache_tracks(config, unit, events[unit])
 
 
 def dma_tracks(config: MachineConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
@@ -72,12 +97,12 @@ def dma_tracks(config: MachineConfig, events: dict[str, Counter], kind: str) -> 
             yield Track(title=title, manual=UNITS_AND_DMA, series=(moved, waits))
 
 
-def descriptor_tracks(events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield the track of the whole DMA."""
+def descriptor_tracks(events: dict[str, Counter], signal: str) -> Iterator[Track]:
+    """Yield the track of the whole DMA, with its `busy` signal."""
     busy = Series(
         label="busy",
         colour=COLOURS["busy"],
-        signals=("dma_busy",),
+        signals=(signal,),
         meaning="cycles with an unfinished descriptor",
     )
     done = (
@@ -93,7 +118,7 @@ def shared_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator
     for event, counter in events.items():
         if match := re.fullmatch(r"(read|write)_(\d+)", event):
             kind, number = match.groups()
-            port = counter.name.removeprefix(f"shared_{kind}_words_")
+            port = counter.name.partition(f"shared_{kind}_words_")[2]
             moved = counted(counter, f"{kind}s", kind, event_bytes=counter.scale * WORD_BYTES)
             held = counted(events[f"{kind}_wait_{number}"], "stalled", "held")
             yield Track(title=f"shared {kind} {port}", manual=SHARED, series=(moved, held))
@@ -117,15 +142,15 @@ def core_series(events: dict[str, Counter], kind: str) -> tuple[Series, ...]:
     )
 
 
-def unit_tracks(config: MachineConfig, unit: str) -> Iterator[Track]:
-    """Yield the tracks of a matrix unit, as in the table of its kind."""
+def unit_tracks(config: MachineConfig, unit: str, cluster: int) -> Iterator[Track]:
+    """Yield the tracks of a matrix unit of a cluster, as in the table of its kind."""
     counters = matrix_style_of(config.named_units[unit]).counters
     for track in dict.fromkeys(counter.track for counter in counters):
         series = (
             Series(
                 label=counter.label,
                 colour=COLOURS[counter.colour],
-                signals=(counter.name_in(unit),),
+                signals=(in_cluster(cluster, counter.name_in(unit)),),
                 meaning=counter.meaning,
             )
             for counter in counters
@@ -134,8 +159,10 @@ def unit_tracks(config: MachineConfig, unit: str) -> Iterator[Track]:
         yield Track(title=f"{unit} {track}", manual=UNITS_AND_DMA, series=tuple(series))
 
 
-def tensor_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield the track of the tensor units of all cores, if they have some.
+def tensor_tracks(
+    config: MachineConfig, events: dict[str, Counter], cluster: int
+) -> Iterator[Track]:
+    """Yield the track of the tensor units of the cores of a cluster, if they have some.
 
     It shows the counters of their style, or without any the cycles in which a unit multiplies.
     """
@@ -144,7 +171,7 @@ def tensor_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator
     style = tensor_style_of(config.tensor)
     series = [counted(events[row.event], row.label, row.colour) for row in style.counters]
     if not series:
-        signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
+        signals = tuple(f"{core}_multiplies" for core in core_domains(config, cluster))
         multiply = Series(
             label="multiply",
             colour=COLOURS["compute"],

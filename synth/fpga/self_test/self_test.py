@@ -6,10 +6,9 @@ from typing import Any
 from amaranth import *
 from amaranth.lib.wiring import Out, connect
 
-from ....hw.cluster.cluster import gated_domains
 from ....hw.config import MachineConfig
 from ....hw.emit.component import Component
-from ....hw.machine.machine import Machine
+from ....hw.machine.machine import Machine, gated_domains
 from .axi_ram import AxiRam, AxiRamConfig, Window
 from .host_player import HostPlayer, HostPlayerConfig
 from .report import Report, ReportConfig

@@ -52,13 +52,13 @@ OWN = {
         *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
         *("core.row_port", "dma"),
     },
-    "Core": {*PIPELINE, "cores", "barriers", "barrier_scope"},
-    "Control": SHARED_PORTS,
-    "RunControl": {"cores", "core.warps", "core.threads", "axi.masters"},
+    "Core": {*PIPELINE, "clusters", "cores", "barriers", "barrier_scope"},
+    "Control": {"clusters", *SHARED_PORTS},
+    "RunControl": {"clusters", "cores", "core.warps", "core.threads", "axi.masters"},
     "UnitRegisterBus": {"cores", "units"},
     "Arbiter": {"cores"},
     "AxiMux": {"axi.data_width", *REQUESTER_IDS},
-    "L2Slice": {"l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
+    "L2Slice": {"clusters", "l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
 }
 
 #: Fields besides, in a machine whose tensor units read shared memory.
@@ -68,6 +68,7 @@ READERS = {
 
 #: Fields without another legal value, the others unchanged.
 FIXED = {
+    "clusters": "one without cores",
     "cores": "no cores without their config",
     "core": "no config of cores without cores",
     "units": "no matrix units without a DMA",

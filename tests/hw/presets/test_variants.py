@@ -18,7 +18,7 @@ UNIT = (
 )
 #: Names of users' scripts and of stored results, by part.
 NAMES = {
-    "": "cores core barriers barrier_scope matrix dma",
+    "": "clusters cores core barriers barrier_scope matrix dma",
     "shared": "size banks subbanks read_latency narrow_ports",
     "matrix": UNIT,
     "matrix1": UNIT,

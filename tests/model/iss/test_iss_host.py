@@ -160,7 +160,7 @@ def test_an_interrupt_before_it_can_be_kept(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
-    iss.link.guard.run = interrupted
+    iss.links[0].guard.run = interrupted
     with pytest.raises(KeyboardInterrupt):
         iss.run()
 

@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from spica.hw.cluster.cluster import gated_domains
 from spica.hw.config import DmaBlockConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, MATRIX_STRIDE, numbered
 from spica.hw.machine.artifacts import sizes
 from spica.hw.machine.counters import counter_table
+from spica.hw.machine.machine import gated_domains
 from spica.hw.memory.shared.shared_memory import cluster_ports, port_names
 from spica.hw.presets import PRESETS
 from spica.sim.harness.error_registers import describe_faults, fault_registers

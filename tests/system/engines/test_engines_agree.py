@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.cluster.cluster import gated_domains
+from spica.hw.machine.machine import gated_domains
 from spica.sim.engine.verilator_engine import GATINGS
 from spica.sim.harness.dram import DramConfig
 from support.cluster.engine_runs import MACHINES, QUIET, assert_same, observe, ragged

@@ -10,10 +10,9 @@ from collections import Counter
 
 import pytest
 
-from spica.hw.cluster.cluster import gated_domains
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.machine.machine import Machine
+from spica.hw.machine.machine import Machine, gated_domains
 from spica.hw.presets import PRESETS
 from spica.sim.engine.emission_cache import emit_cached
 from support.verilog.lint import lint

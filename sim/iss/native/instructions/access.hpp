@@ -54,7 +54,7 @@ struct Verdict {
 
 inline Verdict check_access(Step& step, uint32_t address, uint32_t size, bool is_store) {
     if (address & (size - 1)) return {true, Reason::Misaligned};
-    if (step.machine.memory.span(address, address + size - 1)) return {false, {}};
+    if (step.span(address, address + size - 1)) return {false, {}};
     if (is_console(address)) {
         if (!is_store) return {true, Reason::ConsoleLoad};
         return {size != 1, Reason::ConsoleSize};
@@ -129,11 +129,11 @@ bool load_slowly(Step& step, const Addresses& addresses) {
         uint32_t address = addresses.lane[lane];
         if (is_register(step, address)) {
             uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
-            if (!machine.devices.read(offset, &values[lane])) {
+            if (!step.devices().read(offset, &values[lane])) {
                 return device_fault(step, lane, address);
             }
         } else {
-            uint8_t* memory = machine.memory.span(address, address + sizeof(Type) - 1);
+            uint8_t* memory = step.span(address, address + sizeof(Type) - 1);
             values[lane] = extended<Type>(memory);
         }
     }
@@ -151,7 +151,7 @@ bool load_lanes(Step& step) {
     uint32_t last = addresses.largest + sizeof(Type) - 1;
     const uint8_t* memory = nullptr;
     if ((addresses.low_bits & (sizeof(Type) - 1)) == 0) {
-        memory = step.machine.memory.span(addresses.least, last);
+        memory = step.span(addresses.least, last);
     }
     if (memory == nullptr) return load_slowly<Type>(step, addresses);
     for (uint32_t at = 0; at < warp.stride; at += kChunk) {
@@ -170,10 +170,11 @@ inline bool spares_operands(Step& step, const Addresses& addresses) {
     bool is_legal = true;
     for (const Operand& operand : operands) {
         uint32_t first = operand.tile.first();
-        if (addresses.largest < first || addresses.least >= first + operand.tile.span()) continue;
+        uint32_t least = step.placed(addresses.least), largest = step.placed(addresses.largest);
+        if (largest < first || least >= first + operand.tile.span()) continue;
         for_lanes(step.warp.mask(), [&](uint32_t lane) {
             uint32_t address = addresses.lane[lane];
-            if (!is_legal || !operand.tile.has(address)) return;
+            if (!is_legal || !operand.tile.has(step.placed(address))) return;
             is_legal = step.fault_at(Reason::OperandWritten, 1u << lane, address, operand.pc);
         });
     }
@@ -201,7 +202,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         if (is_command(offset)) {
             machine.sent.add({values[lane], warp.core, warp.number, warp.pc});
         }
-        if (!machine.devices.write(offset, values[lane])) {
+        if (!step.devices().write(offset, values[lane])) {
             return device_fault(step, lane, address);
         }
     }
@@ -212,8 +213,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
             machine.console.push_back(static_cast<char>(values[lane]));
             return;
         }
-        std::memcpy(machine.memory.span(address, address + sizeof(Type) - 1), &values[lane],
-                    sizeof(Type));
+        std::memcpy(step.span(address, address + sizeof(Type) - 1), &values[lane], sizeof(Type));
         machine.memory.invalidate_code(address, address);
     });
     return true;
@@ -228,7 +228,7 @@ bool store_lanes(Step& step) {
     uint32_t last = addresses.largest + sizeof(Type) - 1;
     uint8_t* memory = nullptr;
     if ((addresses.low_bits & (sizeof(Type) - 1)) == 0) {
-        memory = step.machine.memory.span(addresses.least, last);
+        memory = step.span(addresses.least, last);
     }
     if (memory == nullptr) return store_slowly<Type>(step, addresses);
     if (!spares_operands(step, addresses)) return false;

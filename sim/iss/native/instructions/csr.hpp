@@ -27,7 +27,7 @@ inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value
         case Csr::Minstreth: value = static_cast<uint32_t>(core.instructions >> 32); return true;
         case Csr::ThreadId: value = lane; return true;
         case Csr::WarpId: value = warp.number; return true;
-        case Csr::CoreId: value = warp.core; return true;
+        case Csr::CoreId: value = warp.core % cluster_cores(config); return true;
         case Csr::WarpMask: value = core.active; return true;
         case Csr::ThreadMask: value = warp.mask(); return true;
         case Csr::Mhartid:
@@ -36,8 +36,11 @@ inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value
             return true;
         case Csr::NumThreads: value = config.threads; return true;
         case Csr::NumWarps: value = config.warps; return true;
-        case Csr::NumCores: value = config.cores; return true;
+        case Csr::NumCores: value = cluster_cores(config); return true;
         case Csr::LocalMemBase: value = SHARED_BASE; return true;
+        case Csr::ClusterId: value = step.cluster(); return true;
+        case Csr::NumClusters: value = config.clusters; return true;
+        case Csr::Arguments: value = step.machine.launches[step.cluster()].arguments; return true;
         case Csr::Satp:
         case Csr::Mstatus:
         case Csr::Medeleg:
@@ -68,7 +71,7 @@ inline bool write_csr(Step& step, uint32_t number, uint32_t value) {
     }
     if (number == static_cast<uint32_t>(Csr::AccelCisc)) {
         step.machine.sent.add({value, warp.core, warp.number, warp.pc});
-        if (!step.machine.devices.cisc(value)) {
+        if (!step.devices().cisc(value)) {
             return step.fault(Reason::Device, 1u << warp.last_lane());
         }
     }

@@ -63,7 +63,7 @@ inline bool multiply_tiles(Step& step) {
     for (uint32_t k = 0; k < 2; ++k) {
         uint32_t address = warp.scalar(k == 0 ? step.code.a : step.code.b);
         const TileOperand& tile = tiles[k] = {address, row_bytes[k], config.is_swizzled};
-        const uint8_t* bytes = memory.shared(tile.first(), tile.span());
+        const uint8_t* bytes = step.shared(tile.first(), tile.span());
         uint32_t lane = 1u << warp.last_lane();
         if (bytes == nullptr) {
             return step.fault_at(Reason::OperandOutside, lane, address, tile.span());
@@ -86,7 +86,8 @@ inline bool multiply_tiles(Step& step) {
     hgmma(step.machine.config.numerics, operands[0], operands[1], values);
     take(warp, values);
     for (const TileOperand& tile : tiles) {
-        memory.hold({warp.core, warp.number, warp.pc, 0, tile});
+        const TileOperand placed{step.placed(tile.address), tile.row_bytes, tile.is_swizzled};
+        memory.hold({warp.core, warp.number, warp.pc, 0, placed});
     }
     warp.has_product = true;
     return true;

@@ -24,6 +24,19 @@ struct Step {
         return false;
     }
     Core& core() { return machine.cores[warp.core]; }
+    uint32_t cluster() const { return warp.cluster; }
+    // Address of the machine for one of the program, and its memory: see `Memory`.
+    uint32_t placed(uint32_t address) const { return Memory::placed(address, cluster()); }
+    uint8_t* span(uint32_t first, uint32_t last) {
+        return machine.memory.span(first, last, cluster());
+    }
+    const uint8_t* shared(uint32_t address, uint32_t size) const {
+        return machine.memory.shared(address, size, cluster());
+    }
+    bool is_checked(uint32_t address, uint32_t size) {
+        return machine.memory.is_checked(address, size, cluster());
+    }
+    Devices& devices() { return machine.devices[cluster()]; }
 };
 
 }  // namespace spica

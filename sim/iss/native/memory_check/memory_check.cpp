@@ -149,10 +149,11 @@ void MemoryCheck::use(Step& step, uint32_t row, uint32_t lane) {
 
 void MemoryCheck::load(Step& step, uint32_t size) {
     Addresses addresses(step);
-    if (states.are_written(addresses.least, addresses.largest + size - 1)) return;
+    uint32_t least = step.placed(addresses.least), largest = step.placed(addresses.largest);
+    if (states.are_written(least, largest + size - 1)) return;
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
         uint32_t address = addresses.lane[lane];
-        if (address % size == 0 && machine_.memory.is_checked(address, size)) {
+        if (address % size == 0 && step.is_checked(address, size)) {
             load_lane(step, lane, address, size);
         }
     });
@@ -160,9 +161,9 @@ void MemoryCheck::load(Step& step, uint32_t size) {
 
 void MemoryCheck::load_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size) {
     uint32_t pc = step.warp.pc, all = (1u << size) - 1;
-    uint32_t unwritten = states.unwritten(address, size);
+    uint32_t unwritten = states.unwritten(step.placed(address), size);
     if (unwritten == 0) return;
-    if (states.guarded(address, size) != 0) {
+    if (states.guarded(step.placed(address), size) != 0) {
         return record(Mishap::LoadOfGuard, step.warp, lane, pc, address, size);
     }
     bool is_on_stack = this->is_on_stack(address);
@@ -185,11 +186,12 @@ void MemoryCheck::load_lane(Step& step, uint32_t lane, uint32_t address, uint32_
 void MemoryCheck::store(Step& step, uint32_t size) {
     Addresses addresses(step);
     bool is_marked = marks_of(step.warp).has(step.code.b);
-    if (!is_marked && states.are_written(addresses.least, addresses.largest + size - 1)) return;
+    uint32_t least = step.placed(addresses.least), largest = step.placed(addresses.largest);
+    if (!is_marked && states.are_written(least, largest + size - 1)) return;
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
         uint32_t address = addresses.lane[lane];
         if (address % size != 0) return;
-        if (machine_.memory.is_checked(address, size)) {
+        if (step.is_checked(address, size)) {
             store_lane(step, lane, address, size);
         } else {
             use(step, step.code.b, lane);
@@ -199,7 +201,7 @@ void MemoryCheck::store(Step& step, uint32_t size) {
 
 void MemoryCheck::store_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size) {
     uint32_t pc = step.warp.pc, all = (1u << size) - 1;
-    bool is_guarded = states.guarded(address, size) != 0 && !clearing_.has(pc);
+    bool is_guarded = states.guarded(step.placed(address), size) != 0 && !clearing_.has(pc);
     if (is_guarded) record(Mishap::StoreToGuard, step.warp, lane, pc, address, size);
     bool is_on_stack = this->is_on_stack(address);
     if (is_on_stack && step.code.a != kStackPointer && is_below_stack(address)) {
@@ -214,9 +216,9 @@ void MemoryCheck::store_lane(Step& step, uint32_t lane, uint32_t address, uint32
         use(step, step.code.b, lane);
         unwritten = 0;
     }
-    states.write(address, size);
+    states.write(step.placed(address), size);
     for (uint32_t k = 0; k < size; ++k) {
-        if (unwritten >> k & 1) states.clear(address + k, 1);
+        if (unwritten >> k & 1) states.clear(step.placed(address) + k, 1);
     }
 }
 
@@ -224,10 +226,10 @@ void MemoryCheck::store_lane(Step& step, uint32_t lane, uint32_t address, uint32
 void MemoryCheck::operand(Step& step, uint32_t row, uint32_t row_bytes) {
     Warp& warp = step.warp;
     TileOperand tile{warp.scalar(row), row_bytes, machine_.config.is_swizzled};
-    if (!machine_.memory.shared(tile.first(), tile.span())) return;
+    if (!step.shared(tile.first(), tile.span())) return;
     for (uint32_t byte = 0; byte < kTileOperandBytes; byte += 4) {
         uint32_t at = tile.place(byte);
-        if (at % 4 != 0 || states.unwritten(at, 4) == 0) continue;
+        if (at % 4 != 0 || states.unwritten(step.placed(at), 4) == 0) continue;
         record(Mishap::OperandUnwritten, warp, warp.last_lane(), warp.pc, at, kTileOperandBytes);
         return;
     }

@@ -75,7 +75,7 @@ bool Races::access(Step& step, uint32_t size, bool is_store) {
     if (!is_store) record_load(step, addresses);
     const uint32_t last = addresses.largest + size - 1;
     const bool is_plain = addresses.low_bits % size == 0 &&
-                          step.machine.memory.span(addresses.least, last) != nullptr &&
+                          step.span(addresses.least, last) != nullptr &&
                           std::none_of(flag_ranges_.begin(), flag_ranges_.end(), [&](Range range) {
                               return addresses.least <= range.last && last >= range.first;
                           });
@@ -154,7 +154,7 @@ void Races::join_arrived(Step& step) {
 }
 
 bool Races::touch_operand(Step& step, const TileOperand& tile) {
-    if (!step.machine.memory.shared(tile.first(), tile.span())) return true;
+    if (!step.shared(tile.first(), tile.span())) return true;
     for (uint32_t byte = 0; byte < kTileOperandBytes; byte += 4) {
         if (!touch(step, tile.place(byte), 4, false, step.warp.last_lane())) return false;
     }
@@ -162,8 +162,8 @@ bool Races::touch_operand(Step& step, const TileOperand& tile) {
 }
 
 bool Races::touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane) {
-    if (address % size != 0 || !step.machine.memory.span(address, address + size - 1)) return true;
-    if (touch_flag(current_, address, is_store)) return true;
+    if (address % size != 0 || !step.span(address, address + size - 1)) return true;
+    if (touch_flag(current_, step.placed(address), is_store)) return true;
     return touch_bytes(step, accessor_of(step, is_store), address, size, lane);
 }
 
@@ -178,7 +178,8 @@ Races::Accessor Races::accessor_of(const Step& step, bool is_store) const {
 
 bool Races::touch_bytes(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
                         uint32_t lane) {
-    if (check(accessor, address & ~3u, static_cast<uint8_t>(((1u << size) - 1) << address % 4))) {
+    uint32_t word = step.placed(address) & ~3u;
+    if (check(accessor, word, static_cast<uint8_t>(((1u << size) - 1) << address % 4))) {
         return true;
     }
     report_.size = size;
