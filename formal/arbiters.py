@@ -26,7 +26,7 @@ class ArbiterTurns(Properties):
     def state(self, m):
         count = self.requesters
         m.submodules.arbiter = arbiter = Arbiter(count)
-        m.d.comb += [arbiter.requests.eq(self.requests), arbiter.taken.eq(self.taken)]
+        m.d.comb += [arbiter.requests.eq(self.requests), arbiter.accept.eq(self.taken)]
         chosen, asks = Signal(), Signal()
         taken = arbiter.grant & self.taken.replicate(count)
         self.turns = Turns(m, self.who, count, asks, taken, count - 1)

@@ -55,7 +55,7 @@ class ClusterBarrier(Component):
         m.d.comb += [
             requests.eq(Cat(core.request.valid for core in self.core)),
             arbiter.requests.eq(requests),
-            arbiter.taken.eq(requests.any()),
+            arbiter.accept.eq(requests.any()),
             grant.eq(arbiter.grant),
             Value.cast(chosen).eq(select(grant, payloads)),
         ]

@@ -158,7 +158,7 @@ class UnitRegisterBus(SharedBlock):
         m.d.comb += [
             # A requester accepted in this cycle still drives the same request.
             arbiter.requests.eq(valid & ~owner),
-            arbiter.taken.eq(moves),
+            arbiter.accept.eq(moves),
             bus.request.valid.eq(offered),
             bus.request.payload.eq(offer),
             accepted.eq(Mux(bus.request.ready, owner, 0)),

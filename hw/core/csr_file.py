@@ -309,12 +309,12 @@ class CsrFile(SharedBlock):
         writes_scratch = access.write & is_scratch
         writes_return = access.write & (access.number == CSRS["mepc"].number)
         m.d.comb += [
-            words.read_enable.eq(access.lookup),
-            words.read_address.eq(Cat(access.lookup_scratch, access.lookup_warp)),
-            words.write_mask.eq(writes_scratch | writes_return),
-            words.write_address.eq(Cat(writes_scratch, access.warp)),
+            words.read.valid.eq(access.lookup),
+            words.read.payload.eq(Cat(access.lookup_scratch, access.lookup_warp)),
+            words.write.mask.eq(writes_scratch | writes_return),
+            words.write.address.eq(Cat(writes_scratch, access.warp)),
             # Instructions are aligned to words.
-            words.write_data.eq(
+            words.write.data.eq(
                 access.write_value & Cat(writes_scratch.replicate(2), ~Const(0, 30))
             ),
         ]
@@ -323,4 +323,4 @@ class CsrFile(SharedBlock):
             returns.eq(returns | Mux(writes_return, access.warps, 0)),
         ]
         written = Mux(is_scratch, scratches, returns)
-        return Mux((access.warps & written).any(), words.read_data, 0)
+        return Mux((access.warps & written).any(), words.data, 0)

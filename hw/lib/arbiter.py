@@ -1,46 +1,61 @@
 """Round-robin arbiter."""
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..emit.shared_block import SharedBlock
 
-__all__ = ["Arbiter"]
+__all__ = ["Arbiter", "ArbitrationSignature"]
 
-#: Most requesters that are searched in parallel with those after the one taken last. Synthesis
+#: Most requesters that are searched in parallel with those after the one accepted last. Synthesis
 #: makes this less deep for up to 24 (21 gates instead of 30), deeper from 32 on.
 PARALLEL = 24
 
 
+class ArbitrationSignature(wiring.Signature):
+    """Requests to an arbiter and its grant, seen from the requesters.
+
+    Parameters
+    ----------
+    requesters : int
+
+    Members
+    -------
+    requests : Out(requesters)
+        Requests.
+    grant : In(requesters)
+        The granted request: one-hot, 0 without a request.
+    accept : Out(1)
+        The grant is used: the next search begins after it; without a request, at the first.
+    """
+
+    def __init__(self, requesters: int):
+        super().__init__({"requests": Out(requesters), "grant": In(requesters), "accept": Out(1)})
+
+
 class Arbiter(SharedBlock):
-    """Round-robin arbiter: grants the next request after the one taken last, in circular order.
+    """Round-robin arbiter: grants the next request after the one accepted last, in circular order.
 
     Combinational from `requests` to `grant`. A request that stays is granted after at most
-    ``requesters - 1`` others have been taken. The priority advances only when a grant is taken;
-    until then a lower requester after the last one taken may still overtake.
+    ``requesters - 1`` others were accepted. The priority advances only when a grant is accepted;
+    until then a lower requester after the last one accepted may still overtake.
 
     Parameters
     ----------
     config : int
         Number of requesters, 1 or more.
 
-    Members
-    -------
-    requests : In(requesters)
-        Requests.
-    grant : Out(requesters)
-        The granted request: one-hot, 0 without a request.
-    taken : In(1)
-        The grant is used: the next search begins after it; without a request, at the first.
+    Members are those of `ArbitrationSignature`, seen from the other side.
     """
 
     def __init__(self, config: int):
         self.config = config
-        super().__init__({"requests": In(config), "grant": Out(config), "taken": In(1)})
+        super().__init__(ArbitrationSignature(config).flip())
 
     def build(self, platform):
         m = Module()
-        after = Signal(self.config)  # requesters after the one taken last
+        after = Signal(self.config)  # requesters after the one accepted last
         preferred = Signal(self.config)
         seen = Signal(self.config)  # the granted requester and all higher ones
         m.d.comb += preferred.eq(self.requests & after)
@@ -51,7 +66,7 @@ class Arbiter(SharedBlock):
             searched = Mux(preferred.any(), preferred, self.requests)
             m.d.comb += seen.eq(from_lowest(m, searched, "all"))
         m.d.comb += self.grant.eq(seen & ~(seen << 1))
-        with m.If(self.taken):
+        with m.If(self.accept):
             m.d.sync += after.eq(seen << 1)
         return m
 

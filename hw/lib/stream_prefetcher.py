@@ -118,7 +118,7 @@ class StreamPrefetcher(SharedBlock):
             first.eq(lowest(finds)),
             turns.requests.eq(Cat(s.left.any() for s in streams)),
             proposes.eq(Mux(moves & ~demand, turns.grant, 0)),
-            turns.taken.eq(proposes.any()),
+            turns.accept.eq(proposes.any()),
             begins.eq(demand & missed & ~finds.any()),
             self.busy.eq(Cat(self.demand, demand, turns.requests, self.o.valid).any()),
         ]

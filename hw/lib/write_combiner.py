@@ -185,9 +185,9 @@ class WriteCombiner(SharedBlock):
                 m.d.sync += beats.eq(Mux(self.joins, beats, 0) | place)
         into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))
         m.d.comb += [
-            memory.write_mask.eq(Mux(accepted, into, 0)),
-            memory.write_address.eq(Cat(write.beat[: config.place_width], self.line)),
-            memory.write_data.eq(
+            memory.write.mask.eq(Mux(accepted, into, 0)),
+            memory.write.address.eq(Cat(write.beat[: config.place_width], self.line)),
+            memory.write.data.eq(
                 Cat(
                     Cat(write.data.word_select(byte, 8), write.strobes[byte])
                     for byte in range(config.beat_bytes)
@@ -253,7 +253,7 @@ class WriteCombiner(SharedBlock):
         begins, is_written = Signal(init=1), Signal(reset_less=True)
         moves, reads, sent = Signal(), Signal(), Signal()
         payload, count = self.beat.payload, self.config.beat_bytes
-        stored = [memory.read_data.word_select(byte, 9) for byte in range(count)]
+        stored = [memory.data.word_select(byte, 9) for byte in range(count)]
         m.d.comb += [
             beats.eq(select(sending, written)),
             place.eq(Mux(begins, lowest(beats), after)),
@@ -261,8 +261,8 @@ class WriteCombiner(SharedBlock):
             moves.eq(~self.beat.valid | self.beat.ready),
             reads.eq(moves & (ready & sending).any()),
             sent.eq(reads & ~above.any()),
-            memory.read_enable.eq(reads),
-            memory.read_address.eq(Cat(number_of(place), number_of(sending))),
+            memory.read.valid.eq(reads),
+            memory.read.payload.eq(Cat(number_of(place), number_of(sending))),
             payload.data.eq(Cat(byte[:8] for byte in stored)),
             payload.strobes.eq(Cat(byte[8] for byte in stored) & is_written.replicate(count)),
         ]

@@ -63,12 +63,12 @@ class Multiplier(SharedBlock):
         m.submodules.adder = adder = Adder(self.config)
         m.submodules.unseen = unseen = Adder(self.config)
         m.d.comb += [
-            sram.read_enable.eq(1),
-            sram.read_address.eq(self.i),
-            sram.write_address.eq(~self.i),
-            sram.write_mask.eq(1),
-            sram.write_data.eq(self.i),
-            adder.i.eq(sram.read_data * self.i),
+            sram.read.valid.eq(1),
+            sram.read.payload.eq(self.i),
+            sram.write.address.eq(~self.i),
+            sram.write.mask.eq(1),
+            sram.write.data.eq(self.i),
+            adder.i.eq(sram.data * self.i),
             unseen.i.eq(self.i ^ adder.o),
             self.o.eq(adder.o),
         ]

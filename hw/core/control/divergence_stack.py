@@ -123,15 +123,15 @@ class DivergenceStack(SharedBlock):
         m.submodules.splits = splits = Sram(
             depth=config.warps << width, width=divergence_layout(config).size, ports=ONE_PORT
         )
-        top = data.View(divergence_layout(config), splits.read_data)
+        top = data.View(divergence_layout(config), splits.data)
         changed = Signal(divergence_layout(config))
         m.d.comb += [
-            splits.read_enable.eq(access.lookup),
-            splits.read_address.eq(Cat(lookup_level, access.lookup_warp)),
-            splits.write_mask.eq(is_push | (access.change == StackChange.SECOND)),
-            splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),
+            splits.read.valid.eq(access.lookup),
+            splits.read.payload.eq(Cat(lookup_level, access.lookup_warp)),
+            splits.write.mask.eq(is_push | (access.change == StackChange.SECOND)),
+            splits.write.address.eq(Cat(Mux(is_push, above, level), warp)),
             changed.eq(Mux(is_push, access.push, top)),
-            splits.write_data.eq(changed),
+            splits.write.data.eq(changed),
             access.answer.top.eq(top),
             access.answer.is_empty.eq(level == empty),
             access.answer.is_full.eq(level == config.stack_depth - 1),

@@ -69,7 +69,7 @@ class Fetch(SharedBlock):
         waits = Signal()  # a request is stalled by memory
         m.d.comb += [
             arbiter.requests.eq(Mux(urgent.any(), urgent, requests)),
-            arbiter.taken.eq(requests.any() & ~waits),
+            arbiter.accept.eq(requests.any() & ~waits),
             chosen.address[3:].eq(select(arbiter.grant, [f.address for f in fetches])),
             chosen.tag.warp.eq(
                 select(arbiter.grant, [Const(w, warps.bit_length()) for w in range(warps)])

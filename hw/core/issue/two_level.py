@@ -60,7 +60,7 @@ class TwoLevel(SharedBlock):
         m.d.comb += [
             inside.requests.eq(self.ready & active),
             self.grant.eq(inside.grant),
-            inside.taken.eq(self.taken),
+            inside.accept.eq(self.taken),
         ]
         if members(warps) == warps:
             return m
@@ -74,7 +74,7 @@ class TwoLevel(SharedBlock):
             waits.eq(active & self.long_wait),
             leaver.eq(Mux(waits.any(), lowest(waits), Mux(patience.all(), last & active, 0))),
             change.eq(leaver.any() & outside.requests.any()),
-            outside.taken.eq(change),
+            outside.accept.eq(change),
         ]
         m.d.sync += patience.eq(patience + 1)
         with m.If(self.taken):

@@ -78,7 +78,7 @@ class RegisterBank(SharedBlock):
             m.submodules.arbiter = arbiter = Arbiter(config.collectors)
             m.d.comb += [
                 arbiter.requests.eq(reads),
-                arbiter.taken.eq(1),
+                arbiter.accept.eq(1),
                 grant.eq(arbiter.grant),
             ]
         place, write_place = (
@@ -90,12 +90,12 @@ class RegisterBank(SharedBlock):
             write_grant.eq(oldest(writes, self.write_older)),
             *(port.grant.eq(grant[number]) for number, port in enumerate(self.read)),
             *(port.grant.eq(write_grant[number]) for number, port in enumerate(self.write)),
-            memory.read_enable.eq(reads.any()),
-            memory.read_address.eq(sizes.row(place, self.number)),
-            self.read_data.eq(memory.read_data),
-            memory.write_mask.eq(Mux(writes.any(), write_mask, 0)),
-            memory.write_address.eq(sizes.row(write_place, self.number)),
-            memory.write_data.eq(select(write_grant, [row.data for row in self.row])),
+            memory.read.valid.eq(reads.any()),
+            memory.read.payload.eq(sizes.row(place, self.number)),
+            self.read_data.eq(memory.data),
+            memory.write.mask.eq(Mux(writes.any(), write_mask, 0)),
+            memory.write.address.eq(sizes.row(write_place, self.number)),
+            memory.write.data.eq(select(write_grant, [row.data for row in self.row])),
             self.accesses.eq(Cat(reads.any(), writes.any())),
             self.conflicts.eq(Cat((reads & ~grant).any(), (writes & ~write_grant).any())),
         ]

@@ -225,8 +225,8 @@ class Accumulator(Component):
         for number, rows in enumerate(banks):
             takes = is_read & (added == number)
             m.d.comb += [
-                rows.read_enable.eq(takes | (self.read.valid & (needed == number))),
-                rows.read_address.eq(
+                rows.read.valid.eq(takes | (self.read.valid & (needed == number))),
+                rows.read.payload.eq(
                     Mux(takes, self.target.address[select:], self.read.payload[select:])
                 ),
             ]
@@ -237,7 +237,7 @@ class Accumulator(Component):
         accumulates = Signal(reset_less=True)
         addends = Signal(len(self.stored), reset_less=True)
         stored = Signal(len(self.stored), reset_less=True)
-        data_of = Array(rows.read_data for rows in banks)
+        data_of = Array(rows.data for rows in banks)
         m.d.sync += [
             added_from.eq(added),
             read_from.eq(needed),
@@ -266,9 +266,9 @@ class Accumulator(Component):
         for number, rows in enumerate(banks):
             is_written = valid_line[-1] & (written[:select] == number)
             m.d.comb += [
-                rows.write_mask.eq(is_written.replicate(len(rows.write_mask))),
-                rows.write_address.eq(written[select:]),
-                rows.write_data.eq(sums),
+                rows.write.mask.eq(is_written.replicate(len(rows.write.mask))),
+                rows.write.address.eq(written[select:]),
+                rows.write.data.eq(sums),
             ]
             if config.load_d:
                 self.write_fill(m, rows, number, select, is_written)
@@ -287,9 +287,9 @@ class Accumulator(Component):
         fill = self.fill.payload
         with m.If((fill.address[:select] == number) & ~is_written):
             m.d.comb += [
-                rows.write_mask.eq(fill.mask & self.fill.valid.replicate(len(fill.mask))),
-                rows.write_address.eq(fill.address[select:]),
-                rows.write_data.eq(fill.data),
+                rows.write.mask.eq(fill.mask & self.fill.valid.replicate(len(fill.mask))),
+                rows.write.address.eq(fill.address[select:]),
+                rows.write.data.eq(fill.data),
                 self.fill.ready.eq(1),
             ]
 
@@ -325,18 +325,18 @@ class Accumulator(Component):
         takes = self.target_valid & self.target.scaled
         m.d.comb += [
             number.eq(Mux(self.target.starts, 0, following)),
-            scales.read_enable.eq(takes),
-            scales.read_address.eq(number[select:]),
-            scales.write_mask.eq(self.scales_valid),
-            scales.write_address.eq(self.scales.number),
-            scales.write_data.eq(self.scales.line),
+            scales.read.valid.eq(takes),
+            scales.read.payload.eq(number[select:]),
+            scales.write.mask.eq(self.scales_valid),
+            scales.write.address.eq(self.scales.number),
+            scales.write.data.eq(self.scales.line),
         ]
         with m.If(takes):
             m.d.sync += following.eq(number + 1)
         m.d.sync += [
             word.eq(number[:select]),
             is_scaled.eq(self.target.scaled),
-            scale.eq(Mux(is_scaled, scales.read_data.word_select(word, SCALE_WIDTH), FLOAT_ONE)),
+            scale.eq(Mux(is_scaled, scales.data.word_select(word, SCALE_WIDTH), FLOAT_ONE)),
         ]
         return scale
 

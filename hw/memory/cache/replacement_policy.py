@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest
 
-__all__ = ["ReplacementConfig", "ReplacementPolicy"]
+__all__ = ["ReplacementConfig", "ReplacementPolicy", "ReplacementSignature"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,43 @@ class ReplacementConfig:
         return data.ArrayLayout(ceil_log2(self.chances + 1), self.ways)
 
 
+class ReplacementSignature(wiring.Signature):
+    """State of a set, its victim and the update of the state, seen from the cache.
+
+    Parameters
+    ----------
+    config : ReplacementConfig
+
+    Members
+    -------
+    valid, pending : Out(config.ways)
+        Ways with a line, and those whose line is in flight and must not be replaced.
+    chances : Out(config.layout)
+        Remaining chances of each way.
+    victim : In(config.ways)
+        One-hot if `has_way`, else 0.
+    has_way : In(1)
+        A victim exists.
+    replaces : Out(1)
+        The victim is replaced, by a prefetched line if `ahead`.
+    ahead : Out(1)
+    needed : Out(config.ways)
+        One-hot: the way with a demand access.
+    changes : In(1)
+    becomes : In(config.layout)
+        New chances of each way if `changes`.
+    """
+
+    def __init__(self, config: ReplacementConfig):
+        ways = config.ways
+        super().__init__(
+            {name: Out(ways) for name in ("valid", "pending", "needed")}
+            | {name: Out(1) for name in ("replaces", "ahead")}
+            | {name: In(1) for name in ("has_way", "changes")}
+            | {"chances": Out(config.layout), "victim": In(ways), "becomes": In(config.layout)}
+        )
+
+
 class ReplacementPolicy(SharedBlock):
     """Replacement policy: selects an invalid way, else round-robin; never a pending line.
 
@@ -48,35 +85,12 @@ class ReplacementPolicy(SharedBlock):
     ----------
     config : ReplacementConfig
 
-    Members
-    -------
-    valid, pending : In(config.ways)
-        Ways with a line, and those whose line is in flight and must not be replaced.
-    chances : In(config.layout)
-        Remaining chances of each way.
-    victim : Out(config.ways)
-        One-hot if `has_way`, else 0.
-    has_way : Out(1)
-        A victim exists.
-    replaces : In(1)
-        The victim is replaced, by a prefetched line if `ahead`.
-    ahead : In(1)
-    needed : In(config.ways)
-        One-hot: the way with a demand access.
-    changes : Out(1)
-    becomes : Out(config.layout)
-        New chances of each way if `changes`.
+    Members are those of `ReplacementSignature`, seen from the other side.
     """
 
     def __init__(self, config: ReplacementConfig):
         self.config = config
-        ways = config.ways
-        super().__init__(
-            {name: In(ways) for name in ("valid", "pending", "needed")}
-            | {name: In(1) for name in ("replaces", "ahead")}
-            | {name: Out(1) for name in ("has_way", "changes")}
-            | {"chances": In(config.layout), "victim": Out(ways), "becomes": Out(config.layout)}
-        )
+        super().__init__(ReplacementSignature(config).flip())
 
     def build(self, platform):
         m = Module()

@@ -56,12 +56,12 @@ class DataArray(SharedBlock):
             writes = self.write.valid & write.ways[way]
             mask = Mux(writes, write.strobes, 0) if config.strobe_width else writes
             m.d.comb += [
-                beats.read_enable.eq(self.read.valid & read.ways[way]),
-                beats.read_address.eq(Cat(read.place[config.word_width :], read.set)),
-                beats.write_mask.eq(mask),
-                beats.write_address.eq(Cat(write.beat, write.set)),
-                beats.write_data.eq(write.data),
-                word.eq(beats.read_data.word_select(place, 8 * config.word_bytes)),
+                beats.read.valid.eq(self.read.valid & read.ways[way]),
+                beats.read.payload.eq(Cat(read.place[config.word_width :], read.set)),
+                beats.write.mask.eq(mask),
+                beats.write.address.eq(Cat(write.beat, write.set)),
+                beats.write.data.eq(write.data),
+                word.eq(beats.data.word_select(place, 8 * config.word_bytes)),
             ]
             words.append(word)
         m.d.comb += self.selection.word.eq(select(self.selection.way, words))

@@ -134,7 +134,7 @@ class MshrFile(SharedBlock):
         m.d.comb += [
             arbiter.requests.eq(free & (lookup.is_demand.replicate(count) | ~C(1, count))),
             grant.eq(arbiter.grant),
-            arbiter.taken.eq(begins),
+            arbiter.accept.eq(begins),
             replacement.pending.eq(Cat(taken)),
             replacement.valid.eq(lookup.valids | replacement.pending),
             replacement.replaces.eq(begins),

@@ -63,24 +63,24 @@ class TagArray(SharedBlock):
         sweeps, next_set = Signal(init=1), Signal(config.set_width)
         written, write = Signal(width), self.write.payload
         m.d.comb += [
-            lines.read_enable.eq(self.read.valid),
-            lines.read_address.eq(self.read.payload),
+            lines.read.valid.eq(self.read.valid),
+            lines.read.payload.eq(self.read.payload),
             self.sweeping.eq(sweeps),
-            lines.write_mask.eq(Mux(self.write.valid, write.ways, 0)),
-            lines.write_address.eq(write.set),
+            lines.write.mask.eq(Mux(self.write.valid, write.ways, 0)),
+            lines.write.address.eq(write.set),
             written.eq(Cat(write.tag, Mux(write.is_valid, mark, 0))),
-            lines.write_data.eq(written.replicate(config.ways)),
+            lines.write.data.eq(written.replicate(config.ways)),
         ]
         for way in range(config.ways):
-            line = lines.read_data.word_select(way, width)
+            line = lines.data.word_select(way, width)
             m.d.comb += [
                 self.lookup.valids[way].eq(line[config.tag_width :] == mark),
                 self.lookup.hits[way].eq(line == Cat(self.lookup.tag, mark)),
             ]
         with m.If(sweeps & ~self.write.valid):
             m.d.comb += [
-                lines.write_mask.eq(~0),
-                lines.write_address.eq(next_set),
+                lines.write.mask.eq(~0),
+                lines.write.address.eq(next_set),
                 written.eq(0),
             ]
             m.d.sync += [next_set.eq(next_set + 1), sweeps.eq(~next_set.all())]

@@ -66,12 +66,12 @@ class L2DataArray(SharedBlock):
         m.d.comb += [
             touched.eq(self.busy & last.touches),
             same.eq(touched & access.touches & (access.place == last.place)),
-            words.read_enable.eq(self.access.valid & access.touches & ~same),
-            words.read_address.eq(access.place),
-            masks.read_enable.eq(words.read_enable),
-            masks.read_address.eq(access.place),
-            line.eq(Mux(again, kept, words.read_data)),
-            dirty.eq(Mux(again, kept_dirty, masks.read_data)),
+            words.read.valid.eq(self.access.valid & access.touches & ~same),
+            words.read.payload.eq(access.place),
+            masks.read.valid.eq(words.read.valid),
+            masks.read.payload.eq(access.place),
+            line.eq(Mux(again, kept, words.data)),
+            dirty.eq(Mux(again, kept_dirty, masks.data)),
         ]
         m.d.sync += self.busy.eq(self.access.valid)
         with m.If(self.access.valid):
@@ -84,12 +84,12 @@ class L2DataArray(SharedBlock):
                 Mux(last.cleans | last.fresh, 0, dirty)
                 | Mux(last.writes & ~last.cleans, self.written.strobes, 0)
             ),
-            words.write_mask.eq(touched & (last.writes | last.fills)),
-            words.write_address.eq(last.place),
-            words.write_data.eq(becomes),
-            masks.write_mask.eq(touched & (last.writes | last.cleans | last.fresh)),
-            masks.write_address.eq(last.place),
-            masks.write_data.eq(becomes_dirty),
+            words.write.mask.eq(touched & (last.writes | last.fills)),
+            words.write.address.eq(last.place),
+            words.write.data.eq(becomes),
+            masks.write.mask.eq(touched & (last.writes | last.cleans | last.fresh)),
+            masks.write.address.eq(last.place),
+            masks.write.data.eq(becomes_dirty),
         ]
         self.respond(m, last, becomes)
         self.give_up(m, last, line, dirty)

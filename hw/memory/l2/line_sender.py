@@ -112,16 +112,16 @@ class L2LineSender(SharedBlock):
         m.submodules.lines = lines = Sram(depth=count, width=layout.size)
         entry, store = self.entry.payload, self.store.payload
         m.d.comb += [
-            lines.write_mask.eq(self.entry.valid),
-            lines.write_address.eq(self.number),
-            lines.write_data.eq(Cat(entry.line, entry.has_line)),
+            lines.write.mask.eq(self.entry.valid),
+            lines.write.address.eq(self.number),
+            lines.write.data.eq(Cat(entry.line, entry.has_line)),
         ]
         for memory, value in ((words, store.data), (masks, store.strobes)):
             m.d.comb += [
-                memory.write_mask.eq(self.store.valid),
-                memory.write_address.eq(store.number),
-                memory.write_data.eq(value),
+                memory.write.mask.eq(self.store.valid),
+                memory.write.address.eq(store.number),
+                memory.write.data.eq(value),
             ]
         for memory in (words, masks, lines):
-            m.d.comb += [memory.read_enable.eq(loads), memory.read_address.eq(self.sent[:-1])]
-        return data.View(layout, lines.read_data), words.read_data, masks.read_data
+            m.d.comb += [memory.read.valid.eq(loads), memory.read.payload.eq(self.sent[:-1])]
+        return data.View(layout, lines.data), words.data, masks.data

@@ -82,12 +82,12 @@ class L2Table(SharedBlock):
         m.d.comb += [
             clears.eq(sweeps & ~shown),  # a row that was read may be written
             self.sweep.swept.eq(next_row),
-            self.found.eq(Mux(again, kept, store.read_data)),
-            store.read_enable.eq(read & ~same),
-            store.read_address.eq(row),
-            store.write_mask.eq(Mux(clears, ~C(0, pieces), self.write)),
-            store.write_address.eq(Mux(clears, next_row, shown_row)),
-            store.write_data.eq(Mux(clears, 0, self.written.replicate(pieces))),
+            self.found.eq(Mux(again, kept, store.data)),
+            store.read.valid.eq(read & ~same),
+            store.read.payload.eq(row),
+            store.write.mask.eq(Mux(clears, ~C(0, pieces), self.write)),
+            store.write.address.eq(Mux(clears, next_row, shown_row)),
+            store.write.data.eq(Mux(clears, 0, self.written.replicate(pieces))),
             self.sweep.sweeping.eq(sweeps),
         ]
         m.d.sync += [shown.eq(read), again.eq(same)]

@@ -150,19 +150,19 @@ class L2WriteGather(SharedBlock):
         mask, access = Mux(taken, where, 0), self.access.payload
         reads = self.access.valid & (access.writes | access.passes)
         m.d.comb += [
-            words.write_mask.eq(mask),
-            words.write_data.eq(beat.data.replicate(beats)),
+            words.write.mask.eq(mask),
+            words.write.data.eq(beat.data.replicate(beats)),
             # The first beat clears the strobes of beats that the burst leaves out.
-            masks.write_mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
-            masks.write_data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
-            self.line.data.eq(words.read_data),
-            self.line.strobes.eq(masks.read_data),
+            masks.write.mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
+            masks.write.data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
+            self.line.data.eq(words.data),
+            self.line.strobes.eq(masks.data),
         ]
         for memory in (words, masks):
             m.d.comb += [
-                memory.write_address.eq(entry),
-                memory.read_enable.eq(reads),
-                memory.read_address.eq(access.entry),
+                memory.write.address.eq(entry),
+                memory.read.valid.eq(reads),
+                memory.read.payload.eq(access.entry),
             ]
         return full, some
 

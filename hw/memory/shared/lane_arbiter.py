@@ -76,8 +76,8 @@ class LaneArbiter(SharedBlock):
             same_line.eq(self.o.read_line == self.o.written.line),
             self.reads.eq(read & ~(same_line & (access.write | (write & ~read_first)))),
             self.writes.eq(write & ~(same_line & (access.read | (read & read_first)))),
-            reader.taken.eq(self.reads),
-            writer.taken.eq(self.writes),
+            reader.accept.eq(self.reads),
+            writer.accept.eq(self.writes),
             requests.grants.eq(Mux(self.reads, read_grant, 0) | Mux(self.writes, write_grant, 0)),
         ]
         with m.If(read & write & same_line):

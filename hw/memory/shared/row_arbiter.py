@@ -100,8 +100,8 @@ class RowArbiter(SharedBlock):
                 & ~(wide.read & (write_line == wide.read_line))
                 & ~(read & same_line & read_first)
             ),
-            reader.taken.eq(grants.read_done),
-            writer.taken.eq(grants.write_done),
+            reader.accept.eq(grants.read_done),
+            writer.accept.eq(grants.write_done),
             requests.grants.eq(
                 Mux(grants.read_done, grants.read_grant, 0)
                 | Mux(grants.write_done, grants.write_grant, 0)

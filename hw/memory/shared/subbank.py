@@ -74,11 +74,11 @@ class Subbank(SharedBlock):
             access = lane_arbiter.o
         m.submodules.sram = sram = Sram(depth=config.lines, width=32, granularity=8)
         m.d.comb += [
-            sram.read_enable.eq(access.read),
-            sram.read_address.eq(access.read_line),
-            sram.write_mask.eq(Mux(access.write, access.written.mask, 0)),
-            sram.write_address.eq(access.written.line),
-            sram.write_data.eq(access.written.data),
-            self.word.eq(sram.read_data),
+            sram.read.valid.eq(access.read),
+            sram.read.payload.eq(access.read_line),
+            sram.write.mask.eq(Mux(access.write, access.written.mask, 0)),
+            sram.write.address.eq(access.written.line),
+            sram.write.data.eq(access.written.data),
+            self.word.eq(sram.data),
         ]
         return m

@@ -77,8 +77,8 @@ class WideArbiter(SharedBlock):
             clash.eq(self.collide(reader.grant, writer.grant)),
             reading.eq(reads.any() & ~(clash & ~read_first)),
             writing.eq(writes.any() & ~(clash & read_first)),
-            reader.taken.eq(reading),
-            writer.taken.eq(writing),
+            reader.accept.eq(reading),
+            writer.accept.eq(writing),
             *(port.ready.eq(reader.grant[i] & reading) for i, port in enumerate(self.reads)),
             *(port.ready.eq(writer.grant[i] & writing) for i, port in enumerate(self.writes)),
         ]

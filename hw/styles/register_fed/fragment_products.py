@@ -102,10 +102,10 @@ class FragmentProducts(Component):
             depth=config.registers, width=32 * config.threads, granularity=32
         )
         m.d.comb += [
-            memory.read_enable.eq(valid & (step.part == 0) & (step.set != 0)),
-            memory.read_address.eq(step.register),
-            memory.write_mask.eq(writes),
-            memory.write_address.eq(register),
-            memory.write_data.eq(self.o.values),
+            memory.read.valid.eq(valid & (step.part == 0) & (step.set != 0)),
+            memory.read.payload.eq(step.register),
+            memory.write.mask.eq(writes),
+            memory.write.address.eq(register),
+            memory.write.data.eq(self.o.values),
         ]
-        return memory.read_data
+        return memory.data

@@ -119,12 +119,12 @@ class FragmentStaging(Component):
             if registers < tensor.registers:
                 is_kept = is_kept & (beat < registers)
             m.d.comb += [
-                memory.write_mask.eq(is_kept << beat[:place]),
-                memory.write_address.eq(Cat(beat[place : exact_log2(registers)], chosen)),
-                memory.write_data.eq(Value.cast(operands[operand]).replicate(columns)),
-                memory.read_enable.eq(reads_set),
-                memory.read_address.eq(Cat(step.set[exact_log2(shared) :], oldest)),
-                Value.cast(getattr(self.fragments, name)).eq(memory.read_data),
+                memory.write.mask.eq(is_kept << beat[:place]),
+                memory.write.address.eq(Cat(beat[place : exact_log2(registers)], chosen)),
+                memory.write.data.eq(Value.cast(operands[operand]).replicate(columns)),
+                memory.read.valid.eq(reads_set),
+                memory.read.payload.eq(Cat(step.set[exact_log2(shared) :], oldest)),
+                Value.cast(getattr(self.fragments, name)).eq(memory.data),
             ]
         m.submodules.c = memory = Sram(depth=BUFFERS * tensor.registers, width=width)
         reads_c, address = Signal(), Signal(exact_log2(BUFFERS * tensor.registers))
@@ -133,10 +133,10 @@ class FragmentStaging(Component):
             address.eq(Cat(step.register, oldest)),
         ]
         m.d.comb += [
-            memory.write_mask.eq(self.i.valid),
-            memory.write_address.eq(Cat(beat, chosen)),
-            memory.write_data.eq(operands[2]),
-            memory.read_enable.eq(reads_c),
-            memory.read_address.eq(address),
-            self.c.eq(memory.read_data),
+            memory.write.mask.eq(self.i.valid),
+            memory.write.address.eq(Cat(beat, chosen)),
+            memory.write.data.eq(operands[2]),
+            memory.read.valid.eq(reads_c),
+            memory.read.payload.eq(address),
+            self.c.eq(memory.data),
         ]

@@ -59,11 +59,11 @@ class WritebackQueue(Component):
         m.d.comb += [
             self.start.room.eq(used != registers),
             takes.eq(complete.any() & (~self.o.valid | self.o.ready)),
-            rows.write_mask.eq(self.part.part),
-            rows.write_address.eq(write),
-            rows.write_data.eq(self.part.values),
-            rows.read_enable.eq(takes),
-            rows.read_address.eq(read),
+            rows.write.mask.eq(self.part.part),
+            rows.write.address.eq(write),
+            rows.write.data.eq(self.part.values),
+            rows.read.valid.eq(takes),
+            rows.read.payload.eq(read),
         ]
         m.d.sync += [
             used.eq(used + self.start.start - takes),
@@ -73,7 +73,7 @@ class WritebackQueue(Component):
         ]
         with m.If(self.o.ready | ~self.o.valid):
             m.d.sync += self.o.valid.eq(takes)
-        self.describe(m, rows.read_data)
+        self.describe(m, rows.data)
         return m
 
     def describe(self, m: Module, values: Value):

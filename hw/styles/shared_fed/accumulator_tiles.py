@@ -57,16 +57,16 @@ class AccumulatorTiles(Component):
             m.submodules[f"tile_{tile}"] = sram = Sram(depth=side, width=32 * side, granularity=32)
             gathers, drains = gather.tiles[tile], drain.tiles[tile]
             m.d.comb += [
-                sram.write_mask.eq(Mux(gathers, parity, Mux(step.write[tile], step.mask, 0))),
-                sram.write_address.eq(Mux(gathers, gather.register[1:], step.write_row)),
-                sram.write_data.eq(Mux(gathers, gathered, Value.cast(step.written))),
-                sram.read_enable.eq(drains | step.read[tile]),
-                sram.read_address.eq(Mux(drains, drain.register[1:], step.read_row)),
+                sram.write.mask.eq(Mux(gathers, parity, Mux(step.write[tile], step.mask, 0))),
+                sram.write.address.eq(Mux(gathers, gather.register[1:], step.write_row)),
+                sram.write.data.eq(Mux(gathers, gathered, Value.cast(step.written))),
+                sram.read.valid.eq(drains | step.read[tile]),
+                sram.read.payload.eq(Mux(drains, drain.register[1:], step.read_row)),
             ]
             if platform is None:
                 both = (gathers & step.write[tile]) | (drains & step.read[tile])
                 m.d.sync += Assert(~both, "a tile is accessed for two purposes")
-            rows.append(sram.read_data)
+            rows.append(sram.data)
         chosen = data.View(step.row.shape(), select_one(drained, rows))
         m.d.comb += [
             Value.cast(step.row).eq(select_one(read, rows)),

@@ -44,18 +44,18 @@ class OperandBuffers(Component):
         m.submodules.b = b = Sram(depth=SLOTS * OPERAND_LINES, width=8 * READ_BYTES)
         for sram, arrives in ((a, ~self.line.is_b), (b, self.line.is_b)):
             m.d.comb += [
-                sram.write_mask.eq(self.line.write & arrives),
-                sram.write_address.eq(Cat(self.line.line, self.line.slot)),
-                sram.write_data.eq(self.line.data),
+                sram.write.mask.eq(self.line.write & arrives),
+                sram.write.address.eq(Cat(self.line.line, self.line.slot)),
+                sram.write.data.eq(self.line.data),
             ]
         m.d.comb += [
-            a.read_enable.eq(self.row.read),
-            a.read_address.eq(Cat(self.row.step.row, self.row.step.set[-1], slot)),
-            b.read_enable.eq(self.block.enable),
-            b.read_address.eq(self.block.address),
-            self.block.data.eq(b.read_data),
+            a.read.valid.eq(self.row.read),
+            a.read.payload.eq(Cat(self.row.step.row, self.row.step.set[-1], slot)),
+            b.read.valid.eq(self.block.enable),
+            b.read.payload.eq(self.block.address),
+            self.block.data.eq(b.data),
         ]
-        self.select_row(m, a.read_data)
+        self.select_row(m, a.data)
         return m
 
     def select_row(self, m: Module, line: Value):

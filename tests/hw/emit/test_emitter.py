@@ -113,8 +113,8 @@ class Storage(wiring.Component):
         m.submodules.ram = ram = Sram(depth=64, width=8)
         m.submodules.rom = rom = memory.Memory(shape=8, depth=64, init=range(1, 65))
         port = rom.read_port()
-        m.d.comb += [ram.read_address.eq(self.i), ram.read_enable.eq(1), self.o.eq(ram.read_data)]
-        m.d.comb += [ram.write_address.eq(self.i), ram.write_mask.eq(self.i[0])]
+        m.d.comb += [ram.read.payload.eq(self.i), ram.read.valid.eq(1), self.o.eq(ram.data)]
+        m.d.comb += [ram.write.address.eq(self.i), ram.write.mask.eq(self.i[0])]
         m.d.comb += [port.addr.eq(self.i), self.table.eq(port.data)]
         return m
 

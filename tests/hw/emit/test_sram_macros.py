@@ -55,12 +55,12 @@ class Store(wiring.Component):
         for name, memory in memories.items():
             m.submodules[name] = memory
             m.d.comb += [
-                memory.read_enable.eq(~self.writes),
-                memory.read_address.eq(self.address),
-                memory.write_mask.eq(Mux(self.writes, ~0, 0)),
-                memory.write_address.eq(~self.address if name != "one" else self.address),
-                memory.write_data.eq(self.i),
-                getattr(self, name).eq(memory.read_data),
+                memory.read.valid.eq(~self.writes),
+                memory.read.payload.eq(self.address),
+                memory.write.mask.eq(Mux(self.writes, ~0, 0)),
+                memory.write.address.eq(~self.address if name != "one" else self.address),
+                memory.write.data.eq(self.i),
+                getattr(self, name).eq(memory.data),
             ]
         return m
 

@@ -17,7 +17,7 @@ def round_robin(requesters: int, last: int | None, requests: int) -> int | None:
 
 
 async def compare(ctx, dut, steps):
-    """Drive random requests and `taken`; compare each grant with the golden model."""
+    """Drive random requests and `accept`; compare each grant with the golden model."""
     requesters = dut.config
     rng = random.Random(requesters)
     last = None
@@ -25,7 +25,7 @@ async def compare(ctx, dut, steps):
         requests = rng.choice([0, (1 << requesters) - 1, rng.getrandbits(requesters)])
         taken = rng.randint(0, 1)
         ctx.set(dut.requests, requests)
-        ctx.set(dut.taken, taken and requests != 0)
+        ctx.set(dut.accept, taken and requests != 0)
         chosen = round_robin(requesters, last, requests)
         assert ctx.get(dut.grant) == (0 if chosen is None else 1 << chosen)
         await ctx.tick()

@@ -26,15 +26,15 @@ def test_matches_a_list_of_words(depth, width, granularity):
             mask = rng.choice([0, (1 << width // piece) - 1, rng.getrandbits(width // piece)])
             value = rng.choice([0, (1 << width) - 1, rng.getrandbits(width)])
             read = rng.random() < 0.7 and not (mask and write_address == read_address)
-            ctx.set(dut.write_mask, mask)
-            ctx.set(dut.write_address, write_address)
-            ctx.set(dut.write_data, value)
-            ctx.set(dut.read_enable, read)
-            ctx.set(dut.read_address, read_address)
+            ctx.set(dut.write.mask, mask)
+            ctx.set(dut.write.address, write_address)
+            ctx.set(dut.write.data, value)
+            ctx.set(dut.read.valid, read)
+            ctx.set(dut.read.payload, read_address)
             if read:
                 expected = words[read_address]
             await ctx.tick()
-            assert expected is None or ctx.get(dut.read_data) == expected
+            assert expected is None or ctx.get(dut.data) == expected
             for n in range(width // piece):
                 if mask >> n & 1:
                     field = ((1 << piece) - 1) << n * piece
@@ -47,8 +47,8 @@ def test_reading_what_is_written_is_reported():
     dut = Sram(depth=4, width=8)
 
     async def bench(ctx):
-        ctx.set(dut.write_mask, 1)
-        ctx.set(dut.read_enable, 1)
+        ctx.set(dut.write.mask, 1)
+        ctx.set(dut.read.valid, 1)
         await ctx.tick()
         await ctx.tick()
 
@@ -61,13 +61,13 @@ def test_one_port_reads_or_writes(read_address):
     dut = Sram(depth=4, width=8, ports="1rw")
 
     async def bench(ctx):
-        ctx.set(dut.write_mask, 1)
+        ctx.set(dut.write.mask, 1)
         await ctx.tick()
-        ctx.set(dut.write_mask, 0)
-        ctx.set(dut.read_enable, 1)
-        ctx.set(dut.read_address, read_address)
+        ctx.set(dut.write.mask, 0)
+        ctx.set(dut.read.valid, 1)
+        ctx.set(dut.read.payload, read_address)
         await ctx.tick()
-        ctx.set(dut.write_mask, 1)
+        ctx.set(dut.write.mask, 1)
         await ctx.tick()
         await ctx.tick()
 

@@ -53,12 +53,12 @@ class Two(wiring.Component):
         m.submodules.whole = whole = Sram(depth=4, width=12)
         for each, o in ((parts, self.o), (whole, self.whole)):
             m.d.comb += [
-                each.write_mask.eq(self.mask),
-                each.write_address.eq(self.address),
-                each.write_data.eq(self.i),
-                each.read_enable.eq(1),
-                each.read_address.eq(~self.address),
-                o.eq(each.read_data),
+                each.write.mask.eq(self.mask),
+                each.write.address.eq(self.address),
+                each.write.data.eq(self.i),
+                each.read.valid.eq(1),
+                each.read.payload.eq(~self.address),
+                o.eq(each.data),
             ]
         return m
 

@@ -24,7 +24,6 @@ LEFT = ("sim/engine/", "sim/machine/")
 #: Names that are fixed elsewhere, by room: functions of the headers that users include, keys of
 #: results, ports with users in other rooms, terms.
 FIXED = {
-    "hw/lib": ("taken",),  # port of `Arbiter`: its grant is used
     "kernels": (
         # Functions of user headers.
         *("spica_meet", "spica_meet_h", "virgo_meet", "virgo_meet_of", "virgo_look_again"),

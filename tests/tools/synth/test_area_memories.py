@@ -35,18 +35,18 @@ class Stores(wiring.Component):
         write, read = single.write_port(), single.read_port()
         put, get = latched.write_port(), latched.read_port(domain="comb")
         m.d.comb += [
-            sram.read_enable.eq(1),
-            sram.read_address.eq(self.address),
-            sram.write_address.eq(self.address + 1),
-            sram.write_data.eq(self.i[:8]),
-            sram.write_mask.eq(self.write),
+            sram.read.valid.eq(1),
+            sram.read.payload.eq(self.address),
+            sram.write.address.eq(self.address + 1),
+            sram.write.data.eq(self.i[:8]),
+            sram.write.mask.eq(self.write),
             *(port.addr.eq(self.address) for port in (write, read, put, get)),
             write.en.eq(self.write),
             read.en.eq(~self.write),
             put.en.eq(self.write),
             write.data.eq(self.i[8:16]),
             put.data.eq(self.i[16:]),
-            self.o.eq(Cat(sram.read_data, read.data, get.data)),
+            self.o.eq(Cat(sram.data, read.data, get.data)),
         ]
         return m
 

@@ -51,12 +51,12 @@ class Store(wiring.Component):
         address = Signal(6)
         m.d.sync += address.eq(address + 1)
         m.d.comb += [
-            sram.write_address.eq(address),
-            sram.write_data.eq(self.i + 1),
-            sram.write_mask.eq(self.i[0]),
-            sram.read_enable.eq(1),
-            sram.read_address.eq(address + 5),
-            self.o.eq(sram.read_data),
+            sram.write.address.eq(address),
+            sram.write.data.eq(self.i + 1),
+            sram.write.mask.eq(self.i[0]),
+            sram.read.valid.eq(1),
+            sram.read.payload.eq(address + 5),
+            self.o.eq(sram.data),
         ]
         return m
 

@@ -73,13 +73,13 @@ class LoadAssembly(Component):
             order.i.payload.slot.eq(part.slot),
             order.i.payload.access.eq(part.access),
             order.o.ready.eq(open_way),
-            store.write_mask.eq(
+            store.write.mask.eq(
                 Mux(self.part.valid & part.access.writes & ~passes, part.threads, 0)
             ),
-            store.write_address.eq(part.slot),
-            store.write_data.eq(part.values),
-            store.read_enable.eq(fetches),
-            store.read_address.eq(order.o.payload.slot),
+            store.write.address.eq(part.slot),
+            store.write.data.eq(part.values),
+            store.read.valid.eq(fetches),
+            store.read.payload.eq(order.o.payload.slot),
             self.released.valid.eq(fetches | passes),
             self.released.payload.eq(Mux(passes, part.slot, order.o.payload.slot)),
         ]
@@ -93,7 +93,7 @@ class LoadAssembly(Component):
             m.d.sync += result_values.eq(part.values)
         m.d.comb += [
             self.o.valid.eq(result_valid),
-            self.o.payload.values.eq(Mux(result_kept, store.read_data, result_values)),
+            self.o.payload.values.eq(Mux(result_kept, store.data, result_values)),
             *(
                 self.o.payload[name].eq(result_access[name])
                 for name in ("warp", "mask", "pc", "rd", "writes")

@@ -148,18 +148,18 @@ class PendingRequestTable(Component):
         )
         opening, row = self.opening.payload, self.row.payload
         m.d.comb += [
-            kept_accesses.write_mask.eq(self.opening.valid),
-            kept_accesses.write_address.eq(opening.slot),
-            kept_accesses.write_data.eq(Cat(opening.access, opening.operation)),
-            kept_accesses.read_enable.eq(self.response.valid),
-            kept_accesses.read_address.eq(self.response.payload.tag[:slot_width]),
-            kept_addresses.write_mask.eq(self.row.valid),
-            kept_addresses.write_address.eq(row.tag[:tag_width]),
-            kept_addresses.write_data.eq(row.addresses),
-            kept_addresses.read_enable.eq(self.response.valid),
-            kept_addresses.read_address.eq(self.response.payload.tag[:tag_width]),
-            access.eq(kept_accesses.read_data),
-            addresses.eq(kept_addresses.read_data),
+            kept_accesses.write.mask.eq(self.opening.valid),
+            kept_accesses.write.address.eq(opening.slot),
+            kept_accesses.write.data.eq(Cat(opening.access, opening.operation)),
+            kept_accesses.read.valid.eq(self.response.valid),
+            kept_accesses.read.payload.eq(self.response.payload.tag[:slot_width]),
+            kept_addresses.write.mask.eq(self.row.valid),
+            kept_addresses.write.address.eq(row.tag[:tag_width]),
+            kept_addresses.write.data.eq(row.addresses),
+            kept_addresses.read.valid.eq(self.response.valid),
+            kept_addresses.read.payload.eq(self.response.payload.tag[:tag_width]),
+            access.eq(kept_accesses.data),
+            addresses.eq(kept_addresses.data),
         ]
 
     def count_down(self, m: Module, valid, slot: Value, threads, error) -> tuple[Signal, Signal]:

@@ -121,10 +121,10 @@ class ResponseStage(SharedBlock):
             depth=max(2, config.waiters), width=config.context_width
         )
         m.d.comb += [
-            contexts.write_mask.eq(self.waiting.valid),
-            contexts.write_address.eq(self.waiting.payload.id),
-            contexts.write_data.eq(self.waiting.payload.context),
-            contexts.read_enable.eq(forward.valid | replay.valid),
-            contexts.read_address.eq(Mux(forward.valid, forward.waiter, replay.payload.waiter)),
+            contexts.write.mask.eq(self.waiting.valid),
+            contexts.write.address.eq(self.waiting.payload.id),
+            contexts.write.data.eq(self.waiting.payload.context),
+            contexts.read.valid.eq(forward.valid | replay.valid),
+            contexts.read.payload.eq(Mux(forward.valid, forward.waiter, replay.payload.waiter)),
         ]
-        return contexts.read_data
+        return contexts.data

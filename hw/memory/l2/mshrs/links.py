@@ -68,13 +68,13 @@ class L2MshrLinks(SharedBlock):
         mshrs, width = self.config.l2.mshrs, self.config.mshr_width
         m.submodules.behind = behind = Sram(depth=mshrs, width=width + 1)
         order, stage, pick, is_known = self.order, self.stage, self.pick, Signal()
-        successor = behind.read_data
+        successor = behind.data
         m.d.comb += [
-            behind.write_mask.eq(follows | stage.free),
-            behind.write_address.eq(Mux(stage.free, self.lookup.payload.mshr, order.youngest)),
-            behind.write_data.eq(Cat(order.mshr, ~stage.free)),  # a freed MSHR has no successor
-            behind.read_enable.eq(pick.valid & ~(follows & (order.youngest == pick.payload))),
-            behind.read_address.eq(pick.payload),
+            behind.write.mask.eq(follows | stage.free),
+            behind.write.address.eq(Mux(stage.free, self.lookup.payload.mshr, order.youngest)),
+            behind.write.data.eq(Cat(order.mshr, ~stage.free)),  # a freed MSHR has no successor
+            behind.read.valid.eq(pick.valid & ~(follows & (order.youngest == pick.payload))),
+            behind.read.payload.eq(pick.payload),
             self.successor.number.eq(successor[:width]),
             self.successor.one_hot.eq(
                 Mux(
@@ -84,7 +84,7 @@ class L2MshrLinks(SharedBlock):
                 )
             ),
         ]
-        m.d.sync += is_known.eq(behind.read_enable)
+        m.d.sync += is_known.eq(behind.read.valid)
 
     def follow_answer(self, m: Module, follows: Signal) -> Value:
         """Return the successor of the MSHR answered in the last cycle, one-hot."""
@@ -92,11 +92,11 @@ class L2MshrLinks(SharedBlock):
         m.submodules.behind_answered = behind = Sram(depth=mshrs, width=width)
         is_known = Signal()
         m.d.comb += [
-            behind.write_mask.eq(follows),
-            behind.write_address.eq(self.order.youngest),
-            behind.write_data.eq(self.order.mshr),
-            behind.read_enable.eq(self.stage.free & self.order.leads),
-            behind.read_address.eq(self.lookup.payload.mshr),
+            behind.write.mask.eq(follows),
+            behind.write.address.eq(self.order.youngest),
+            behind.write.data.eq(self.order.mshr),
+            behind.read.valid.eq(self.stage.free & self.order.leads),
+            behind.read.payload.eq(self.lookup.payload.mshr),
         ]
-        m.d.sync += is_known.eq(behind.read_enable)
-        return Mux(is_known, one_hot(m, behind.read_data, mshrs, "behind_answered_mshr"), 0)
+        m.d.sync += is_known.eq(behind.read.valid)
+        return Mux(is_known, one_hot(m, behind.data, mshrs, "behind_answered_mshr"), 0)

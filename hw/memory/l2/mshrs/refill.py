@@ -71,19 +71,19 @@ class L2Refill(SharedBlock):
         m.d.comb += [
             self.end.ends.eq(Mux(arrival.last, whose, 0)),
             self.end.fails.eq(Mux(arrival.code[1], whose, 0)),
-            words.write_data.eq(arrival.data.replicate(beats)),
-            codes.write_data.eq(arrival.code.replicate(beats)),
-            words.read_enable.eq(self.access.valid & (access.fills | access.from_dram)),
-            words.read_address.eq(access.mshr),
-            self.line.eq(words.read_data),
-            codes.read_enable.eq(self.pick.valid),
-            codes.read_address.eq(self.pick.payload),
-            self.codes.eq(codes.read_data),
+            words.write.data.eq(arrival.data.replicate(beats)),
+            codes.write.data.eq(arrival.code.replicate(beats)),
+            words.read.valid.eq(self.access.valid & (access.fills | access.from_dram)),
+            words.read.payload.eq(access.mshr),
+            self.line.eq(words.data),
+            codes.read.valid.eq(self.pick.valid),
+            codes.read.payload.eq(self.pick.payload),
+            self.codes.eq(codes.data),
         ]
         for memory in (words, codes):
             m.d.comb += [
-                memory.write_mask.eq(Mux(self.arrival.valid, beat, 0)),
-                memory.write_address.eq(arrival.mshr),
+                memory.write.mask.eq(Mux(self.arrival.valid, beat, 0)),
+                memory.write.address.eq(arrival.mshr),
             ]
         return m
 

@@ -83,7 +83,7 @@ class L2RetryArbiter(SharedBlock):
             moves.eq(~again_valid | self.again.ready),
             # Skip an MSHR that is adopted: its new read is stored in this cycle.
             takes_over.eq(stage.adopt & (pick == stage.ahead)),
-            turns.taken.eq(moves & ~chains & ~takes_over),
+            turns.accept.eq(moves & ~chains & ~takes_over),
             picks.eq(moves & (chains | states.waits.any()) & ~takes_over),
             states.pick.eq(Mux(moves & ~takes_over, chosen, 0)),
             self.again.valid.eq(again_valid),
@@ -124,10 +124,10 @@ class L2RetryArbiter(SharedBlock):
         m.d.comb += [
             *(written[name].eq(operation[name]) for name in ("line", "id", "beats", "allocates")),
             written.ticket.eq(self.ticket),
-            store.write_mask.eq(self.entry.waits),
-            store.write_address.eq(self.entry.waiting),
-            store.write_data.eq(written),
-            store.read_enable.eq(self.pick.valid),
-            store.read_address.eq(self.pick.payload),
+            store.write.mask.eq(self.entry.waits),
+            store.write.address.eq(self.entry.waiting),
+            store.write.data.eq(written),
+            store.read.valid.eq(self.pick.valid),
+            store.read.payload.eq(self.pick.payload),
         ]
-        return data.View(layout, store.read_data)
+        return data.View(layout, store.data)
