@@ -37,9 +37,9 @@ class Ahead(Properties):
     def state(self, m):
         m.submodules.ahead = self.dut = dut = StreamPrefetcher(self.config)
         m.d.comb += [
-            dut.demand.eq(self.demand),
-            dut.line.eq(self.line),
-            dut.missed.eq(self.missed),
+            dut.demand.valid.eq(self.demand),
+            dut.demand.line.eq(self.line),
+            dut.demand.missed.eq(self.missed),
             dut.drop.eq(self.drop),
             dut.o.ready.eq(self.takes),
         ]

@@ -14,7 +14,6 @@ OUTSIDE: Mapping[Port, tuple[str, ...]] = {
         "DataMemoryUnit",
         "Coalescer",
         "Transactions",
-        "BeatOfLanes",
         "SharedLanes",
         "UnitRegisterPort",
     ),

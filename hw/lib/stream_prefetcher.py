@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -12,7 +12,7 @@ from ..emit.shared_block import SharedBlock
 from .arbiter import Arbiter
 from .one_hot import lowest, select
 
-__all__ = ["BEHIND", "BEYOND", "STREAMS", "StreamConfig", "StreamPrefetcher"]
+__all__ = ["BEHIND", "BEYOND", "STREAMS", "DemandSignature", "StreamConfig", "StreamPrefetcher"]
 
 #: Streams tracked at a time.
 STREAMS = 8
@@ -57,6 +57,25 @@ def stream_layout(config: StreamConfig) -> data.StructLayout:
     })
 
 
+class DemandSignature(wiring.Signature):
+    """Lines that are read, as a prefetcher observes them, seen from the cache.
+
+    Parameters
+    ----------
+    line_width : int
+
+    Members
+    -------
+    valid : Out(1)
+        `line` is read, and `missed` or not.
+    line : Out(line_width)
+    missed : Out(1)
+    """
+
+    def __init__(self, line_width: int):
+        super().__init__({"valid": Out(1), "line": Out(line_width), "missed": Out(1)})
+
+
 class StreamPrefetcher(SharedBlock):
     """Stream prefetcher: proposes each line once, up to `ahead` lines before it is first read.
 
@@ -81,10 +100,7 @@ class StreamPrefetcher(SharedBlock):
 
     Members
     -------
-    demand : In(1)
-        `line` is read, and `missed` or not.
-    line : In(config.line_width)
-    missed : In(1)
+    demand : In(DemandSignature(config.line_width))
     drop : In(1)
         Drop all streams and proposals from the next cycle on.
     o : Out(stream.Signature(config.line_width))
@@ -95,9 +111,7 @@ class StreamPrefetcher(SharedBlock):
     def __init__(self, config: StreamConfig):
         self.config = config
         super().__init__({
-            "demand": In(1),
-            "line": In(config.line_width),
-            "missed": In(1),
+            "demand": In(DemandSignature(config.line_width)),
             "drop": In(1),
             "o": Out(stream.Signature(config.line_width)),
             "busy": Out(1),
@@ -107,11 +121,15 @@ class StreamPrefetcher(SharedBlock):
         m = Module()
         layout = stream_layout(self.config)
         streams = [Signal(layout, name=f"stream_{n}") for n in range(STREAMS)]
-        demand, missed, line = Signal(), Signal(), Signal.like(self.line, reset_less=True)
+        demand, missed, line = Signal(), Signal(), Signal.like(self.demand.line, reset_less=True)
         finds, first = Signal(STREAMS), Signal(STREAMS)
         turn, proposes = Signal(STREAMS, init=1), Signal(STREAMS)
         begins = Signal()
-        m.d.sync += [demand.eq(self.demand), missed.eq(self.missed), line.eq(self.line)]
+        m.d.sync += [
+            demand.eq(self.demand.valid),
+            missed.eq(self.demand.missed),
+            line.eq(self.demand.line),
+        ]
         m.submodules.turns = turns = Arbiter(STREAMS)
         moves = ~self.o.valid | self.o.ready
         m.d.comb += [
@@ -120,7 +138,7 @@ class StreamPrefetcher(SharedBlock):
             proposes.eq(Mux(moves & ~demand, turns.grant, 0)),
             turns.accept.eq(proposes.any()),
             begins.eq(demand & missed & ~finds.any()),
-            self.busy.eq(Cat(self.demand, demand, turns.requests, self.o.valid).any()),
+            self.busy.eq(Cat(self.demand.valid, demand, turns.requests, self.o.valid).any()),
         ]
         for number, one in enumerate(streams):
             self.follow(m, one, demand & first[number], line, finds[number])

@@ -1,6 +1,7 @@
 """Context of a DRAIN or SPILL in progress: writes a matrix unit's results to memory."""
 
 from types import SimpleNamespace
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import stream
@@ -101,23 +102,24 @@ class DrainWriter(SharedBlock):
         mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and its next
         valid, second, taken = Signal(), Signal(), Signal()
         moves, crosses = Signal(), Signal()
-        place = address_generator.o.payload
-        is_needed = place.bytes.any() & ~tracker.done.payload.refused
+        place: Any = stream.Signature(address_generator.o.payload.shape()).flip().create()
+        connect(m, address_generator.o, place)
+        is_needed = place.payload.bytes.any() & ~tracker.done.payload.refused
         m.d.comb += [
             crosses.eq(mask[size:].any() & ~second),
             moves.eq(~valid | (taken & ~crosses)),
-            self.drain.ready.eq(address_generator.o.valid & moves),
-            address_generator.o.ready.eq(self.drain.valid & moves),
+            self.drain.ready.eq(place.valid & moves),
+            place.ready.eq(self.drain.valid & moves),
             tracker.walking.eq(address_generator.busy | valid),
             tracker.issued.eq(valid & taken),
         ]
         with m.If(moves):
             beat = Cat(self.drain.payload, Const(0, 8 * size - len(self.drain.payload)))
             m.d.sync += [
-                valid.eq(self.drain.valid & address_generator.o.valid & is_needed),
-                held.eq(rotate_bytes(beat, place.address, size)),
-                address.eq(place.address),
-                mask.eq(~bytes_from(place.bytes, size) << place.address[:width]),
+                valid.eq(self.drain.valid & place.valid & is_needed),
+                held.eq(rotate_bytes(beat, place.payload.address, size)),
+                address.eq(place.payload.address),
+                mask.eq(~bytes_from(place.payload.bytes, size) << place.payload.address[:width]),
                 second.eq(0),
             ]
         with m.Elif(taken):

@@ -1,5 +1,7 @@
 """Read side of one AXI master of the DMA: bursts, beats, and lines for shared memory."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -84,20 +86,22 @@ class ReadChannel(SharedBlock):
         connect(m, flight.o, byte_aligner.plan)
         connect(m, byte_aligner.o, flipped(self.line))
 
-        segment, plan = merge.o.payload.payload, flight.i.payload
+        merged: Any = stream.Signature(merge.o.payload.shape()).flip().create()
+        connect(m, merge.o, merged)
+        segment, plan = merged.payload.payload, flight.i.payload
         is_needed = Signal()
         m.d.comb += [
-            is_needed.eq(merge.o.valid & ~segment.zero),
+            is_needed.eq(merged.valid & ~segment.zero),
             *request_burst(self.address.payload, segment.dram, segment.bytes, size),
             self.address.valid.eq(is_needed & flight.i.ready),
-            flight.i.valid.eq(merge.o.valid & (segment.zero | self.address.ready)),
-            merge.o.ready.eq(flight.i.ready & (segment.zero | self.address.ready)),
+            flight.i.valid.eq(merged.valid & (segment.zero | self.address.ready)),
+            merged.ready.eq(flight.i.ready & (segment.zero | self.address.ready)),
             plan.offset.eq(segment.dram),
             plan.address.eq(segment.local),
             plan.bytes.eq(segment.bytes),
             plan.zero.eq(segment.zero),
-            plan.owner.eq(merge.o.payload.source),
-            self.waits.eq(is_needed & ~merge.o.ready),
+            plan.owner.eq(merged.payload.source),
+            self.waits.eq(is_needed & ~merged.ready),
         ]
         m.d.comb += [
             byte_aligner.i.payload.eq(self.beat.payload.data),

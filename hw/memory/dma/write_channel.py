@@ -1,5 +1,7 @@
 """Write side of one AXI master of the DMA, from shared memory or a matrix unit to DRAM."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -86,14 +88,18 @@ class WriteChannel(SharedBlock):
         connect(m, reader.o, byte_aligner.i)
         connect(m, plans.o, byte_aligner.plan)
 
+        burst: Any = stream.Signature(burst_request).create()
+        beat: Any = stream.Signature(self.beat_layout).create()
+        connect(m, burst, addresses.i)
+        connect(m, beat, beats.i)
         awaited = Signal(range(WRITES_IN_FLIGHT + 1))
         room = Signal()
         segment, line, plan = self.segment.payload, self.line.payload, plans.i.payload
         m.d.comb += [
-            room.eq(addresses.i.ready & (awaited != WRITES_IN_FLIGHT)),
+            room.eq(burst.ready & (awaited != WRITES_IN_FLIGHT)),
             self.segment.ready.eq(room & plans.i.ready & reader.segment.ready),
-            self.line.ready.eq(room & beats.i.ready),
-            addresses.i.valid.eq(
+            self.line.ready.eq(room & beat.ready),
+            burst.valid.eq(
                 (self.segment.valid & self.segment.ready) | (self.line.valid & self.line.ready)
             ),
             plans.i.valid.eq(self.segment.valid & self.segment.ready),
@@ -103,28 +109,28 @@ class WriteChannel(SharedBlock):
             plan.address.eq(segment.dram),
             plan.bytes.eq(segment.bytes),
         ]
-        m.d.sync += awaited.eq(awaited + (addresses.i.valid & addresses.i.ready) - self.responded)
+        m.d.sync += awaited.eq(awaited + (burst.valid & burst.ready) - self.responded)
 
         with m.If(self.line.valid):
             m.d.comb += [
-                addresses.i.payload.address.eq(line.address),
-                beats.i.valid.eq(self.line.ready),
-                Value.cast(beats.i.payload).eq(Cat(line.data, line.mask, line.last)),
+                burst.payload.address.eq(line.address),
+                beat.valid.eq(self.line.ready),
+                Value.cast(beat.payload).eq(Cat(line.data, line.mask, line.last)),
             ]
         with m.Else():
             out = byte_aligner.o.payload
             m.d.comb += [
-                *request_burst(addresses.i.payload, segment.dram, segment.bytes, size),
-                beats.i.valid.eq(byte_aligner.o.valid),
-                Value.cast(beats.i.payload).eq(Cat(out.data, out.mask, out.last)),
-                byte_aligner.o.ready.eq(beats.i.ready),
+                *request_burst(burst.payload, segment.dram, segment.bytes, size),
+                beat.valid.eq(byte_aligner.o.valid),
+                Value.cast(beat.payload).eq(Cat(out.data, out.mask, out.last)),
+                byte_aligner.o.ready.eq(beat.ready),
             ]
         if config.fills:
             m.d.comb += self.fill.payload.eq(byte_aligner.o.payload)
             with m.If(self.refills):
                 m.d.comb += [
-                    addresses.i.valid.eq(0),
-                    beats.i.valid.eq(0),
+                    burst.valid.eq(0),
+                    beat.valid.eq(0),
                     self.fill.valid.eq(byte_aligner.o.valid),
                     byte_aligner.o.ready.eq(self.fill.ready),
                 ]

@@ -1,5 +1,7 @@
 """Write port of the DMA into shared memory and accumulators, with completion per owner."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -74,13 +76,15 @@ class WritePort(SharedBlock):
             with m.If(is_own):
                 m.d.comb += self.load.ready.eq(lines.i.ready)
         connect(m, flipped(self.spill), merge.i[contexts])
-        line, request = merge.o.payload.payload, self.write.request
+        merged: Any = stream.Signature(merge.o.payload.shape()).flip().create()
+        connect(m, merge.o, merged)
+        line, request = merged.payload.payload, self.write.request
         m.d.comb += [
             request.payload.address.eq(line.address),
             request.payload.data.eq(line.data),
             request.payload.mask.eq(line.mask),
-            request.valid.eq(merge.o.valid),
-            merge.o.ready.eq(request.ready),
+            request.valid.eq(merged.valid),
+            merged.ready.eq(request.ready),
         ]
         if self.config.fills:
             fills = Signal()
@@ -88,10 +92,10 @@ class WritePort(SharedBlock):
             with m.If(fills):
                 m.d.comb += [
                     request.valid.eq(0),
-                    self.fill.valid.eq(merge.o.valid),
-                    merge.o.ready.eq(self.fill.ready),
+                    self.fill.valid.eq(merged.valid),
+                    merged.ready.eq(self.fill.ready),
                 ]
-        ends = merge.o.valid & merge.o.ready & line.last
+        ends = merged.valid & merged.ready & line.last
         for owner in range(contexts + 1):
             m.d.comb += self.finished[owner].eq(ends & (line.owner == owner))
         return m

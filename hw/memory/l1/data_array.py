@@ -1,11 +1,13 @@
 """Data array of an L1 cache."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, connect
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import select
-from ...lib.sram import Sram
+from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import ResponseSignature
 from .mshr_config import MshrConfig
 from .signatures import WordSignature, data_read_layout, data_write_layout
@@ -52,15 +54,19 @@ class DataArray(SharedBlock):
                 granularity=8 if config.strobe_width else None,
             )
             m.submodules[f"way_{way}"] = beats
+            way_read: Any = ResponseSignature(beats.shape.address_width).create()
+            way_write: Any = SramWriteSignature(beats.shape).create()
+            connect(m, way_read, beats.read)
+            connect(m, way_write, beats.write)
             word = Signal.like(self.selection.word, name=f"word_{way}")
             writes = self.write.valid & write.ways[way]
             mask = Mux(writes, write.strobes, 0) if config.strobe_width else writes
             m.d.comb += [
-                beats.read.valid.eq(self.read.valid & read.ways[way]),
-                beats.read.payload.eq(Cat(read.place[config.word_width :], read.set)),
-                beats.write.mask.eq(mask),
-                beats.write.address.eq(Cat(write.beat, write.set)),
-                beats.write.data.eq(write.data),
+                way_read.valid.eq(self.read.valid & read.ways[way]),
+                way_read.payload.eq(Cat(read.place[config.word_width :], read.set)),
+                way_write.mask.eq(mask),
+                way_write.address.eq(Cat(write.beat, write.set)),
+                way_write.data.eq(write.data),
                 word.eq(beats.data.word_select(place, 8 * config.word_bytes)),
             ]
             words.append(word)

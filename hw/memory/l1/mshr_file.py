@@ -7,10 +7,14 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import Arbiter, ArbitrationSignature
 from ...lib.one_hot import number_of
 from ...lib.streams import ResponseSignature
-from ..cache.replacement_policy import ReplacementConfig, ReplacementPolicy
+from ..cache.replacement_policy import (
+    ReplacementConfig,
+    ReplacementPolicy,
+    ReplacementSignature,
+)
 from .beat_forwarder import BeatForwarder
 from .mshr import Mshr, MshrEventsSignature
 from .mshr_config import MshrConfig
@@ -126,8 +130,13 @@ class MshrFile(SharedBlock):
     ):
         """Allocate a free MSHR and a way to a line that is neither present nor in flight."""
         lookup, count, ways = self.lookup, len(lines), self.config.cache.ways
-        m.submodules.arbiter = arbiter = Arbiter(count)
-        m.submodules.replacement = replacement = ReplacementPolicy(ReplacementConfig(ways=ways))
+        policy_config = ReplacementConfig(ways=ways)
+        m.submodules.arbiter = entry_arbiter = Arbiter(count)
+        m.submodules.replacement = policy = ReplacementPolicy(policy_config)
+        arbiter: Any = ArbitrationSignature(count).create()
+        replacement: Any = ReplacementSignature(policy_config).create()
+        connect(m, arbiter, entry_arbiter)
+        connect(m, replacement, policy)
         grant = Signal(count)
         # An OR tree for each way: the way is reserved by any MSHR.
         taken = [Cat(line.taken[n] for line in lines).any() for n in range(ways)]

@@ -1,12 +1,14 @@
 """Tag array of an L1 cache."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import CacheConfig
 from ...emit.shared_block import SharedBlock
 from ...emit.sram_macros import ONE_PORT
-from ...lib.sram import Sram
+from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import ResponseSignature
 from .signatures import LookupSignature, tag_write_layout
 
@@ -60,16 +62,17 @@ class TagArray(SharedBlock):
         m.submodules.lines = lines = Sram(
             depth=config.sets, width=config.ways * width, granularity=width, ports=self.PORTS
         )
+        connect(m, flipped(self.read), lines.read)
+        line_write: Any = SramWriteSignature(lines.shape).create()
+        connect(m, line_write, lines.write)
         sweeps, next_set = Signal(init=1), Signal(config.set_width)
         written, write = Signal(width), self.write.payload
         m.d.comb += [
-            lines.read.valid.eq(self.read.valid),
-            lines.read.payload.eq(self.read.payload),
             self.sweeping.eq(sweeps),
-            lines.write.mask.eq(Mux(self.write.valid, write.ways, 0)),
-            lines.write.address.eq(write.set),
+            line_write.mask.eq(Mux(self.write.valid, write.ways, 0)),
+            line_write.address.eq(write.set),
             written.eq(Cat(write.tag, Mux(write.is_valid, mark, 0))),
-            lines.write.data.eq(written.replicate(config.ways)),
+            line_write.data.eq(written.replicate(config.ways)),
         ]
         for way in range(config.ways):
             line = lines.data.word_select(way, width)
@@ -79,8 +82,8 @@ class TagArray(SharedBlock):
             ]
         with m.If(sweeps & ~self.write.valid):
             m.d.comb += [
-                lines.write.mask.eq(~0),
-                lines.write.address.eq(next_set),
+                line_write.mask.eq(~0),
+                line_write.address.eq(next_set),
                 written.eq(0),
             ]
             m.d.sync += [next_set.eq(next_set + 1), sweeps.eq(~next_set.all())]

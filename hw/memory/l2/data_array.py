@@ -1,11 +1,13 @@
 """Data array of an L2 slice, with the dirty mask of each line."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
-from ...lib.sram import Sram
+from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import ResponseSignature
 from .layouts import L2SliceConfig, access_layout, response_layout, store_layout
 from .signatures import LineSignature
@@ -59,6 +61,12 @@ class L2DataArray(SharedBlock):
         size, lines, access = self.config.l2.line_bytes, self.config.l2.lines, self.access.payload
         m.submodules.words = words = Sram(depth=lines, width=8 * size)
         m.submodules.masks = masks = Sram(depth=lines, width=size)
+        read: Any = ResponseSignature(words.shape.address_width).create()
+        line_write: Any = SramWriteSignature(words.shape).create()
+        mask_write: Any = SramWriteSignature(masks.shape).create()
+        connect(m, read, words.read, masks.read)
+        connect(m, line_write, words.write)
+        connect(m, mask_write, masks.write)
         last, again = Signal(access_layout(self.config)), Signal()
         line, dirty, becomes = Signal(8 * size), Signal(size), Signal(8 * size)
         kept, kept_dirty = Signal(8 * size, reset_less=True), Signal(size, reset_less=True)
@@ -66,10 +74,8 @@ class L2DataArray(SharedBlock):
         m.d.comb += [
             touched.eq(self.busy & last.touches),
             same.eq(touched & access.touches & (access.place == last.place)),
-            words.read.valid.eq(self.access.valid & access.touches & ~same),
-            words.read.payload.eq(access.place),
-            masks.read.valid.eq(words.read.valid),
-            masks.read.payload.eq(access.place),
+            read.valid.eq(self.access.valid & access.touches & ~same),
+            read.payload.eq(access.place),
             line.eq(Mux(again, kept, words.data)),
             dirty.eq(Mux(again, kept_dirty, masks.data)),
         ]
@@ -84,12 +90,12 @@ class L2DataArray(SharedBlock):
                 Mux(last.cleans | last.fresh, 0, dirty)
                 | Mux(last.writes & ~last.cleans, self.written.strobes, 0)
             ),
-            words.write.mask.eq(touched & (last.writes | last.fills)),
-            words.write.address.eq(last.place),
-            words.write.data.eq(becomes),
-            masks.write.mask.eq(touched & (last.writes | last.cleans | last.fresh)),
-            masks.write.address.eq(last.place),
-            masks.write.data.eq(becomes_dirty),
+            line_write.mask.eq(touched & (last.writes | last.fills)),
+            line_write.address.eq(last.place),
+            line_write.data.eq(becomes),
+            mask_write.mask.eq(touched & (last.writes | last.cleans | last.fresh)),
+            mask_write.address.eq(last.place),
+            mask_write.data.eq(becomes_dirty),
         ]
         self.respond(m, last, becomes)
         self.give_up(m, last, line, dirty)

@@ -1,8 +1,10 @@
 """Early write-backs of an L2 slice: sets to be cleaned while DRAM is lightly loaded."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue, ResponseSignature
@@ -64,21 +66,24 @@ class L2EarlyWritebacks(SharedBlock):
         m = Module()
         config, l2 = self.config, self.config.l2
         m.submodules.sets = sets = Queue(l2.set_width, 2 * l2.early_write_backs)
+        written_set: Any = stream.Signature(l2.set_width).create()
+        next_set: Any = stream.Signature(l2.set_width).flip().create()
+        connect(m, written_set, sets.i)
+        connect(m, sets.o, next_set)
         reads, is_light = Signal(range(l2.mshrs + 1)), Signal()
-        begins, runs, taken, written = Signal(), Signal(), Signal(), Signal()
+        begins, runs, taken = Signal(), Signal(), Signal()
         operation = self.lookup.payload
         m.d.comb += [
             # A line in flight is left to the flush: it cannot be written back before it arrives.
-            written.eq(self.outcome.dirties & self.outcome.is_whole),
-            self.queued.eq(written & sets.i.ready),
-            sets.i.valid.eq(written),
-            sets.i.payload.eq(config.set_of(operation.line)),
+            written_set.valid.eq(self.outcome.dirties & self.outcome.is_whole),
+            written_set.payload.eq(config.set_of(operation.line)),
+            self.queued.eq(written_set.valid & written_set.ready),
             is_light.eq(reads < max(1, l2.mshrs // 4)),
             begins.eq(sets.level >= max(1, l2.early_write_backs // 4)),
-            self.walk.valid.eq(sets.o.valid & ~taken & (self.flush | (runs & is_light))),
+            self.walk.valid.eq(next_set.valid & ~taken & (self.flush | (runs & is_light))),
             self.walk.payload.walk.eq(1),
-            self.walk.payload.line.eq(config.line_of(C(0, l2.tag_width), sets.o.payload)),
-            sets.o.ready.eq(taken & self.lookup.valid & operation.walk & self.outcome.clean),
+            self.walk.payload.line.eq(config.line_of(C(0, l2.tag_width), next_set.payload)),
+            next_set.ready.eq(taken & self.lookup.valid & operation.walk & self.outcome.clean),
             self.empty.eq(~sets.level.any()),
             self.busy.eq(begins | runs),
         ]

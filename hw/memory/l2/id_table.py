@@ -1,5 +1,7 @@
 """State of each id in an L2 slice: order of its reads and its pending replies."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -68,12 +70,14 @@ class L2Ids(SharedBlock):
         config, layout = self.config, identity_layout(self.config)
         shape = TableShape(rows=1 << config.id_width, width=layout.size)
         m.submodules.table = table = L2Table(shape)
+        read: Any = ResponseSignature(config.id_width).create()
+        connect(m, read, table.read)
         connect(m, table.sweep, flipped(self.sweep))
         operation, found, is_demand = self.lookup.payload, Signal(layout), Signal()
         follows, leads, is_ordered = Signal(), Signal(), Signal()
         m.d.comb += [
-            table.read.valid.eq(self.start.valid & ~self.start.payload.walk),
-            table.read.payload.eq(self.start.payload.id),
+            read.valid.eq(self.start.valid & ~self.start.payload.walk),
+            read.payload.eq(self.start.payload.id),
             Value.cast(found).eq(table.found),
             is_demand.eq(operation.beats.any()),
             is_ordered.eq(found.turn == found.next_ticket),

@@ -1,5 +1,7 @@
 """Sender of the lines that an L2 slice writes back to DRAM."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -73,9 +75,12 @@ class L2LineSender(SharedBlock):
         config = self.config
         m.submodules.addresses = addresses = Queue(address_layout(config), 4)
         m.submodules.beats = beats = Queue(beat_layout(config), 4)
+        address: Any = stream.Signature(address_layout(config)).create()
+        sent_beat: Any = stream.Signature(beat_layout(config)).create()
+        connect(m, address, addresses.i)
+        connect(m, sent_beat, beats.i)
         connect(m, addresses.o, flipped(self.address))
         connect(m, beats.o, flipped(self.beat))
-        address, sent_beat = addresses.i.payload, beats.i.payload
         stored, holds, begun, loads = Signal(config.back_width), Signal(), Signal(), Signal()
         line, words, strobes = self.hold_lines(m, loads)
         left, rest = Signal(config.beats), Signal(config.beats, reset_less=True)
@@ -85,16 +90,16 @@ class L2LineSender(SharedBlock):
             left.eq(Mux(begun, rest, span(present))),
             beat.eq(lowest(left)),
             last.eq((left == beat) | ~line.is_valid),
-            moves.eq(holds & (~line.is_valid | (beats.i.ready & (begun | addresses.i.ready)))),
+            moves.eq(holds & (~line.is_valid | (sent_beat.ready & (begun | address.ready)))),
             loads.eq((~holds | (moves & last)) & (self.sent != stored)),
-            addresses.i.valid.eq(moves & line.is_valid & ~begun),
-            address.line.eq(line.number),
-            address.first.eq(number_of(beat)),
-            address.more.eq(sum((left[n] for n in range(1, len(left))), left[0]) - 1),
-            beats.i.valid.eq(moves & line.is_valid),
-            sent_beat.data.eq(words.word_select(number_of(beat), config.data_width)),
-            sent_beat.strobes.eq(strobes.word_select(number_of(beat), config.beat_bytes)),
-            sent_beat.last.eq(last),
+            address.valid.eq(moves & line.is_valid & ~begun),
+            address.payload.line.eq(line.number),
+            address.payload.first.eq(number_of(beat)),
+            address.payload.more.eq(sum((left[n] for n in range(1, len(left))), left[0]) - 1),
+            sent_beat.valid.eq(moves & line.is_valid),
+            sent_beat.payload.data.eq(words.word_select(number_of(beat), config.data_width)),
+            sent_beat.payload.strobes.eq(strobes.word_select(number_of(beat), config.beat_bytes)),
+            sent_beat.payload.last.eq(last),
         ]
         m.d.sync += stored.eq(stored + self.store.valid)
         with m.If(moves):
@@ -110,8 +115,12 @@ class L2LineSender(SharedBlock):
         m.submodules.words = words = Sram(depth=count, width=8 * config.l2.line_bytes)
         m.submodules.masks = masks = Sram(depth=count, width=config.l2.line_bytes)
         m.submodules.lines = lines = Sram(depth=count, width=layout.size)
+        read: Any = ResponseSignature(len(self.number)).create()
+        connect(m, read, words.read, masks.read, lines.read)
         entry, store = self.entry.payload, self.store.payload
         m.d.comb += [
+            read.valid.eq(loads),
+            read.payload.eq(self.sent[:-1]),
             lines.write.mask.eq(self.entry.valid),
             lines.write.address.eq(self.number),
             lines.write.data.eq(Cat(entry.line, entry.has_line)),
@@ -122,6 +131,4 @@ class L2LineSender(SharedBlock):
                 memory.write.address.eq(store.number),
                 memory.write.data.eq(value),
             ]
-        for memory in (words, masks, lines):
-            m.d.comb += [memory.read.valid.eq(loads), memory.read.payload.eq(self.sent[:-1])]
         return data.View(layout, lines.data), words.data, masks.data

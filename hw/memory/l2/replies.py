@@ -1,5 +1,7 @@
 """Reply queue of an L2 slice: responses to writes."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -48,12 +50,14 @@ class L2Replies(SharedBlock):
         m = Module()
         m.submodules.replies = replies = Queue(reply_layout(self.config), REPLIES)
         connect(m, replies.o, flipped(self.o))
+        reply: Any = stream.Signature(reply_layout(self.config)).create()
+        connect(m, reply, replies.i)
         is_prompt, late = self.outcome.replies, self.late
         m.d.comb += [
             self.has_room.eq(replies.level < REPLIES - REPLIES_KEPT),
             late.ready.eq(~is_prompt & self.has_room),
-            replies.i.valid.eq(is_prompt | (late.valid & late.ready)),
-            replies.i.payload.id.eq(Mux(is_prompt, self.lookup.payload.id, late.payload.id)),
-            replies.i.payload.code.eq(Mux(is_prompt, 0, late.payload.code)),
+            reply.valid.eq(is_prompt | (late.valid & late.ready)),
+            reply.payload.id.eq(Mux(is_prompt, self.lookup.payload.id, late.payload.id)),
+            reply.payload.code.eq(Mux(is_prompt, 0, late.payload.code)),
         ]
         return m

@@ -1,8 +1,10 @@
 """Response serialiser of an L2 slice: lines to beats."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, select
@@ -55,6 +57,8 @@ class L2Responder(SharedBlock):
         m = Module()
         config, beats = self.config, self.config.beats
         m.submodules.lines = lines = Queue(response_layout(config), RESPONSES)
+        queued: Any = stream.Signature(response_layout(config)).flip().create()
+        connect(m, lines.o, queued)
         line, answer = Signal(response_layout(config)), self.o.payload
         sent, left, beat = Signal(beats), Signal(beats), Signal(beats)
         goes, rest = Signal(beats), lines.i.payload
@@ -62,7 +66,7 @@ class L2Responder(SharedBlock):
         m.d.comb += [
             # Each operation in progress may need a response.
             self.has_room.eq(lines.level < RESPONSES - 2),
-            self.o.valid.eq(lines.o.valid | self.i.valid),
+            self.o.valid.eq(queued.valid | self.i.valid),
             left.eq(line.beats & ~sent),
             beat.eq(lowest(left)),
             answer.id.eq(line.id),
@@ -70,15 +74,15 @@ class L2Responder(SharedBlock):
             answer.code.eq(select(beat, [line.codes.word_select(n, 2) for n in range(beats)])),
             answer.last.eq(left == beat),
             goes.eq(Mux(self.o.ready, beat, 0)),
-            lines.o.ready.eq(self.o.ready & answer.last),
+            queued.ready.eq(self.o.ready & answer.last),
             rest.eq(self.i.payload),
-            rest.beats.eq(self.i.payload.beats & ~Mux(lines.o.valid, 0, goes)),
+            rest.beats.eq(self.i.payload.beats & ~Mux(queued.valid, 0, goes)),
             lines.i.valid.eq(self.i.valid & rest.beats.any()),
         ]
-        with m.If(lines.o.valid):
-            m.d.comb += line.eq(lines.o.payload)
+        with m.If(queued.valid):
+            m.d.comb += line.eq(queued.payload)
         with m.Else():
             m.d.comb += line.eq(self.i.payload)
-        with m.If(lines.o.valid & self.o.ready):
+        with m.If(queued.valid & self.o.ready):
             m.d.sync += sent.eq(Mux(answer.last, 0, sent | beat))
         return m

@@ -1,13 +1,14 @@
 """Table with read, decision and write in consecutive cycles, and forwarding between them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.sram import Sram
+from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import ResponseSignature
 from .signatures import SweepSignature
 
@@ -69,12 +70,16 @@ class L2Table(SharedBlock):
     def build(self, platform):
         m = Module()
         rows, pieces, width = self.config.rows, self.config.pieces, self.config.width
-        read, row = self.read.valid, self.read.payload
+        reads, row = self.read.valid, self.read.payload
         m.submodules.store = store = Sram(depth=rows, width=pieces * width, granularity=width)
+        read: Any = ResponseSignature(store.shape.address_width).create()
+        write: Any = SramWriteSignature(store.shape).create()
+        connect(m, read, store.read)
+        connect(m, write, store.write)
         sweeps, next_row, clears = Signal(init=1), Signal.like(row), Signal()
         shown, shown_row = Signal(), Signal.like(row, reset_less=True)
         again, kept = Signal(), Signal.like(self.found, reset_less=True)
-        same = read & shown & (row == shown_row)
+        same = reads & shown & (row == shown_row)
         becomes = Cat(
             Mux(self.write[n], self.written, self.found.word_select(n, width))
             for n in range(pieces)
@@ -83,17 +88,17 @@ class L2Table(SharedBlock):
             clears.eq(sweeps & ~shown),  # a row that was read may be written
             self.sweep.swept.eq(next_row),
             self.found.eq(Mux(again, kept, store.data)),
-            store.read.valid.eq(read & ~same),
-            store.read.payload.eq(row),
-            store.write.mask.eq(Mux(clears, ~C(0, pieces), self.write)),
-            store.write.address.eq(Mux(clears, next_row, shown_row)),
-            store.write.data.eq(Mux(clears, 0, self.written.replicate(pieces))),
+            read.valid.eq(reads & ~same),
+            read.payload.eq(row),
+            write.mask.eq(Mux(clears, ~C(0, pieces), self.write)),
+            write.address.eq(Mux(clears, next_row, shown_row)),
+            write.data.eq(Mux(clears, 0, self.written.replicate(pieces))),
             self.sweep.sweeping.eq(sweeps),
         ]
-        m.d.sync += [shown.eq(read), again.eq(same)]
+        m.d.sync += [shown.eq(reads), again.eq(same)]
         with m.If(same):
             m.d.sync += kept.eq(becomes)
-        with m.If(read):
+        with m.If(reads):
             m.d.sync += shown_row.eq(row)
         with m.If(clears):
             m.d.sync += [next_row.eq(next_row + 1), sweeps.eq(~next_row.all())]

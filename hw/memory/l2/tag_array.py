@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, number_of, select
 from ...lib.streams import ResponseSignature
-from ..cache.replacement_policy import ReplacementPolicy
+from ..cache.replacement_policy import ReplacementPolicy, ReplacementSignature
 from .layouts import L2SliceConfig, entry_layout, operation_layout
 from .signatures import SweepSignature, TagUpdateSignature
 from .table import L2Table, TableShape
@@ -50,7 +50,9 @@ class L2TagArray(SharedBlock):
         m.submodules.tags = tags = L2Table(
             TableShape(rows=config.l2.sets, pieces=len(ways), width=layout.size)
         )
-        m.submodules.victims = victims = ReplacementPolicy(config.replacement)
+        m.submodules.victims = policy = ReplacementPolicy(config.replacement)
+        victims: Any = ReplacementSignature(config.replacement).create()
+        connect(m, victims, policy)
         connect(m, tags.sweep, flipped(self.sweep))
         read: Any = ResponseSignature(config.l2.set_width).create()
         connect(m, read, tags.read)

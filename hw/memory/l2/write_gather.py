@@ -1,5 +1,7 @@
 """Write gather of an L2 slice: assembles each write burst to a line."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
@@ -8,7 +10,7 @@ from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import one_hot
-from ...lib.sram import Sram
+from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import Queue, ResponseSignature
 from .layouts import WRITES_AHEAD, L2SliceConfig, access_layout, operation_layout
 from .signatures import LineSignature, OutcomeSignature
@@ -147,23 +149,26 @@ class L2WriteGather(SharedBlock):
         m.submodules.masks = masks = Sram(
             depth=WRITES_AHEAD, width=config.l2.line_bytes, granularity=config.beat_bytes
         )
+        read: Any = ResponseSignature(words.shape.address_width).create()
+        word_write: Any = SramWriteSignature(words.shape).create()
+        mask_write: Any = SramWriteSignature(masks.shape).create()
+        connect(m, read, words.read, masks.read)
+        connect(m, word_write, words.write)
+        connect(m, mask_write, masks.write)
         mask, access = Mux(taken, where, 0), self.access.payload
-        reads = self.access.valid & (access.writes | access.passes)
         m.d.comb += [
-            words.write.mask.eq(mask),
-            words.write.data.eq(beat.data.replicate(beats)),
+            read.valid.eq(self.access.valid & (access.writes | access.passes)),
+            read.payload.eq(access.entry),
+            word_write.mask.eq(mask),
+            word_write.address.eq(entry),
+            word_write.data.eq(beat.data.replicate(beats)),
             # The first beat clears the strobes of beats that the burst leaves out.
-            masks.write.mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
-            masks.write.data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
+            mask_write.mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
+            mask_write.address.eq(entry),
+            mask_write.data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
             self.line.data.eq(words.data),
             self.line.strobes.eq(masks.data),
         ]
-        for memory in (words, masks):
-            m.d.comb += [
-                memory.write.address.eq(entry),
-                memory.read.valid.eq(reads),
-                memory.read.payload.eq(access.entry),
-            ]
         return full, some
 
     def offer(self, m: Module, ends: Value, known: data.View, newest: Value, next_one: Value):

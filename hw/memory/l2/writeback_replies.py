@@ -1,8 +1,10 @@
 """Replies to the write-backs of an L2 slice."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue, ResponseSignature
@@ -58,19 +60,24 @@ class L2WritebackReplies(SharedBlock):
         m = Module()
         layout = data.StructLayout({"has_line": 1, "has_reply": 1, "id": self.config.id_width})
         m.submodules.pending = pending = Queue(layout, self.config.l2.write_backs)
-        entry, oldest, ends = self.entry.payload, pending.o.payload, Signal()
+        oldest: Any = stream.Signature(layout).flip().create()
+        connect(m, pending.o, oldest)
+        entry, ends = self.entry.payload, Signal()
         m.d.comb += [
             pending.i.valid.eq(self.entry.valid),
             *(pending.i.payload[name].eq(entry[name]) for name in layout.members),
-            ends.eq(pending.o.valid & self.is_sent & (~oldest.has_line | self.response.valid)),
-            self.reply.valid.eq(ends & oldest.has_reply),
-            self.reply.payload.id.eq(oldest.id),
-            self.reply.payload.code.eq(Mux(oldest.has_line, self.response.payload, 0)),
-            self.completed.eq(ends & (~oldest.has_reply | self.reply.ready)),
-            pending.o.ready.eq(self.completed),
-            self.response.ready.eq(self.completed & oldest.has_line),
+            ends.eq(oldest.valid & self.is_sent & (~oldest.payload.has_line | self.response.valid)),
+            self.reply.valid.eq(ends & oldest.payload.has_reply),
+            self.reply.payload.id.eq(oldest.payload.id),
+            self.reply.payload.code.eq(Mux(oldest.payload.has_line, self.response.payload, 0)),
+            self.completed.eq(ends & (~oldest.payload.has_reply | self.reply.ready)),
+            oldest.ready.eq(self.completed),
+            self.response.ready.eq(self.completed & oldest.payload.has_line),
             self.failed.eq(
-                self.completed & ~oldest.has_reply & oldest.has_line & self.response.payload[1]
+                self.completed
+                & ~oldest.payload.has_reply
+                & oldest.payload.has_line
+                & self.response.payload[1]
             ),
         ]
         return m

@@ -18,7 +18,7 @@ from ..l1.cluster_layouts import context_layout, data_mshr_config
 from ..l1.data_cache import DataCache
 from ..l1.data_cache_layouts import beat_write_layout, data_cache_events
 from ..l1.signatures import line_beat_layout, line_read_layout
-from .beat_lanes import BeatConfig, BeatOfLanes, word_of
+from .beat_lanes import stored_beat, word_of
 from .coalescer import Coalescer
 from .layouts import WINDOW_WIDTH, Target, group_layout, reply_layout
 from .shared_lanes import SharedLanes
@@ -150,8 +150,6 @@ class DataMemoryUnit(SharedBlock):
 
     def access(self, m: Module, group, transactions: Transactions, cache, stores) -> Value:
         """Access the cache and reply to its stores; return whether it accepts the group."""
-        beat = BeatConfig(unit=self.config, size=self.config.axi.beat_bytes)
-        m.submodules.stored = stored = BeatOfLanes(beat)
         access, context = group.payload, Signal(context_layout(self.config))
         done = data.StructLayout({
             "number": len(transactions.number),
@@ -161,21 +159,21 @@ class DataMemoryUnit(SharedBlock):
         # One entry per transaction, so never full.
         m.submodules.order = order = Queue(done, self.config.core.transactions)
         may_go, read, write = Signal(), cache.read, cache.write
+        beat_data, beat_strobes = stored_beat(m, access, self.config.axi.beat_bytes)
         load, store = transactions.ended
         m.d.comb += [
             may_go.eq(group.valid & transactions.free & (access.target == Target.DRAM)),
             context.tag.eq(access.tag),
             context.lanes.eq(access.lanes),
             *(context.places[n].eq(access.places[n]) for n in range(len(access.lanes))),
-            stored.group.eq(access),
             read.valid.eq(may_go & ~access.is_store),
             read.payload.id.eq(transactions.number),
             read.payload.beat.eq(access.beat),
             read.payload.context.eq(context),
             write.valid.eq(may_go & access.is_store),
             write.payload.beat.eq(access.beat),
-            write.payload.data.eq(stored.data),
-            write.payload.strobes.eq(stored.strobes),
+            write.payload.data.eq(beat_data),
+            write.payload.strobes.eq(beat_strobes),
             load.valid.eq(cache.answer.valid & cache.answer.ready),
             load.payload.eq(cache.answer.payload.id),
             order.i.valid.eq(write.valid & write.ready),

@@ -11,7 +11,7 @@ from ...lib.interfaces.core_memory import data_response_layout
 from ...lib.interfaces.shared_memory import NarrowSignature, RowSignature
 from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
-from .beat_lanes import BeatConfig, BeatOfLanes, word_of
+from .beat_lanes import stored_beat, word_of
 from .layouts import group_layout
 
 __all__ = ["SharedLanes"]
@@ -97,7 +97,7 @@ class SharedLanes(SharedBlock):
         """Offer the lanes of a row."""
         size, request = self.config.row_bytes, self.row.request
         assert size is not None
-        m.submodules.stored = stored = BeatOfLanes(BeatConfig(unit=self.config, size=size))
+        row_data, row_strobes = stored_beat(m, group, size)
         low, high = exact_log2(size), self.config.shared.address_width
         row = Signal(high - low, reset_less=True)
         with m.If(self.i.ready):
@@ -105,13 +105,12 @@ class SharedLanes(SharedBlock):
             place = select(self.i.payload.lanes, self.i.payload.places)
             m.d.sync += row.eq(place[exact_log2(size // WORD_BYTES) :])
         m.d.comb += [
-            stored.group.eq(group),
             request.valid.eq(row_left),
             row_taken.eq(row_left & request.ready),
             request.payload.address.eq(Cat(C(0, low), row)),
             request.payload.write.eq(group.is_store),
-            request.payload.data.eq(stored.data),
-            request.payload.mask.eq(stored.strobes),
+            request.payload.data.eq(row_data),
+            request.payload.mask.eq(row_strobes),
         ]
 
     def allowed(self, m: Module, left) -> Value:

@@ -1,8 +1,10 @@
 """Port of one core to the register bus of the DMA and the matrix units."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
@@ -60,15 +62,16 @@ class UnitRegisterPort(SharedBlock):
         config, core = self.config, self.config.core
         layout = device_layout(config)
         m.submodules.waiting = waiting = Queue(layout, core.lane_accesses)
-        group, access = self.i.payload, Signal(layout)
+        access: Any = stream.Signature(layout).create()
+        connect(m, access, waiting.i)
+        group = self.i.payload
         numbers = range(config.core.request_lanes)
         m.d.comb += [
-            *(access[name].eq(group[name]) for name in ("tag", "is_store", "lanes")),
-            access.place.eq(select(group.lanes, [group.places[lane] for lane in numbers])),
-            access.data.eq(select(group.lanes, [group.data[lane] for lane in numbers])),
-            waiting.i.valid.eq(self.i.valid),
-            waiting.i.payload.eq(access),
-            self.i.ready.eq(waiting.i.ready),
+            *(access.payload[name].eq(group[name]) for name in ("tag", "is_store", "lanes")),
+            access.payload.place.eq(select(group.lanes, [group.places[lane] for lane in numbers])),
+            access.payload.data.eq(select(group.lanes, [group.data[lane] for lane in numbers])),
+            access.valid.eq(self.i.valid),
+            self.i.ready.eq(access.ready),
         ]
         request, response = self.registers.request, self.registers.response
         first = waiting.o.payload

@@ -1,8 +1,10 @@
 """Order of the writes of a core's L1 data cache at its AXI masters."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
@@ -56,19 +58,20 @@ class WriteOrder(SharedBlock):
     def build(self, platform):
         m = Module()
         m.submodules.order = order = Queue(self.layout, data_mshr_config(self.config).waiters)
-        accepted, written = Cat(write.valid for write in self.writes), Signal(self.layout)
+        written: Any = stream.Signature(self.layout).create()
+        connect(m, written, order.i)
+        accepted = Cat(write.valid for write in self.writes)
         m.d.comb += [
-            written.master.eq(number_of(accepted)),
-            order.i.valid.eq(accepted.any()),
-            order.i.payload.eq(written),
+            written.valid.eq(accepted.any()),
+            written.payload.master.eq(number_of(accepted)),
             order.o.ready.eq(self.o.valid & self.o.ready),
             self.busy.eq(order.o.valid),
         ]
         for c, write in enumerate(self.writes):
             with m.If(write.valid):
                 m.d.comb += [
-                    written.line.eq(write.payload.line),
-                    written.joins.eq(write.payload.joins),
+                    written.payload.line.eq(write.payload.line),
+                    written.payload.joins.eq(write.payload.joins),
                 ]
             with m.If(order.o.valid & (order.o.payload.master == c)):
                 self.respond(m, c, order.o.payload)

@@ -1,11 +1,13 @@
 """Lane arbiter of a subbank of shared memory."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...config import SharedMemoryConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import Arbiter, ArbitrationSignature
 from ...lib.one_hot import select, select_one
 from .signatures import (
     FreePathsSignature,
@@ -58,8 +60,12 @@ class LaneArbiter(SharedBlock):
     def build(self, platform):
         m = Module()
         access, free, lanes, requests = self.access, self.free, self.lanes.lane, self.requests
-        m.submodules.reader = reader = Arbiter(len(lanes))
-        m.submodules.writer = writer = Arbiter(len(lanes))
+        reader: Any = ArbitrationSignature(len(lanes)).create()
+        writer: Any = ArbitrationSignature(len(lanes)).create()
+        m.submodules.reader = read_arbiter = Arbiter(len(lanes))
+        m.submodules.writer = write_arbiter = Arbiter(len(lanes))
+        connect(m, reader, read_arbiter)
+        connect(m, writer, write_arbiter)
         read_line = Signal.like(access.read_line)
         written = Signal(subbank_access(self.config))
         read, write, same_line, read_first = Signal(), Signal(), Signal(), Signal()

@@ -1,12 +1,13 @@
 """Arbiter of a row slice: selects the rows that are read and written in a cycle."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import Arbiter, ArbitrationSignature
 from ...lib.one_hot import select
 from .signatures import (
     LaneStatusSignature,
@@ -71,8 +72,12 @@ class RowArbiter(SharedBlock):
     def build(self, platform):
         m = Module()
         requests, wide, lanes, grants = self.requests, self.wide, self.lanes, self.grants
-        m.submodules.reader = reader = Arbiter(self.config.rows)
-        m.submodules.writer = writer = Arbiter(self.config.rows)
+        reader: Any = ArbitrationSignature(self.config.rows).create()
+        writer: Any = ArbitrationSignature(self.config.rows).create()
+        m.submodules.reader = read_arbiter = Arbiter(self.config.rows)
+        m.submodules.writer = write_arbiter = Arbiter(self.config.rows)
+        connect(m, reader, read_arbiter)
+        connect(m, writer, write_arbiter)
         read_line = Signal(self.config.line_width)
         write_line = Signal(self.config.line_width)
         read, write, same_line = Signal(), Signal(), Signal()

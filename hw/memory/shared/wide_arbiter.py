@@ -1,13 +1,15 @@
 """Arbiter of the wide accesses to a bank of shared memory."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Member, Out, connect
 from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import Arbiter, ArbitrationSignature
 from ...lib.one_hot import one_hot, select
 from .ports import SharedMemoryPorts
 from .signatures import WideAccessSignature
@@ -62,8 +64,12 @@ class WideArbiter(SharedBlock):
     def build(self, platform):
         m = Module()
         words = self.config.slice_words
-        m.submodules.reader = reader = Arbiter(max(1, len(self.reads)))
-        m.submodules.writer = writer = Arbiter(max(1, len(self.writes)))
+        reader: Any = ArbitrationSignature(max(1, len(self.reads))).create()
+        writer: Any = ArbitrationSignature(max(1, len(self.writes))).create()
+        m.submodules.reader = read_arbiter = Arbiter(max(1, len(self.reads)))
+        m.submodules.writer = write_arbiter = Arbiter(max(1, len(self.writes)))
+        connect(m, reader, read_arbiter)
+        connect(m, writer, write_arbiter)
         read_line, read_words = self.choose_read(m, reader.grant)
         written = self.choose_write(m, writer.grant)
         reads, writes = (

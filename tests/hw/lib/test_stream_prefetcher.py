@@ -22,9 +22,9 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: Fa
         for request in [*requests, *[None] * (2 * STREAMS * config.ahead)]:
             asked = request if isinstance(request, tuple) or request is None else (request, True)
             is_ready, is_forgotten = ready(), forgets()
-            ctx.set(unit.demand, asked is not None)
-            ctx.set(unit.line, asked[0] if asked else 0)
-            ctx.set(unit.missed, asked[1] if asked else 0)
+            ctx.set(unit.demand.valid, asked is not None)
+            ctx.set(unit.demand.line, asked[0] if asked else 0)
+            ctx.set(unit.demand.missed, asked[1] if asked else 0)
             ctx.set(unit.o.ready, is_ready)
             ctx.set(unit.drop, is_forgotten)
             proposed = ctx.get(unit.o.payload) if ctx.get(unit.o.valid) else None

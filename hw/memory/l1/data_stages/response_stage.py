@@ -1,5 +1,7 @@
 """Response stage of the L1 data cache."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -120,11 +122,13 @@ class ResponseStage(SharedBlock):
         m.submodules.contexts = contexts = Sram(
             depth=max(2, config.waiters), width=config.context_width
         )
+        read: Any = ResponseSignature(contexts.shape.address_width).create()
+        connect(m, read, contexts.read)
         m.d.comb += [
             contexts.write.mask.eq(self.waiting.valid),
             contexts.write.address.eq(self.waiting.payload.id),
             contexts.write.data.eq(self.waiting.payload.context),
-            contexts.read.valid.eq(forward.valid | replay.valid),
-            contexts.read.payload.eq(Mux(forward.valid, forward.waiter, replay.payload.waiter)),
+            read.valid.eq(forward.valid | replay.valid),
+            read.payload.eq(Mux(forward.valid, forward.waiter, replay.payload.waiter)),
         ]
         return contexts.data

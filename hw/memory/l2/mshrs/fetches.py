@@ -1,8 +1,10 @@
 """Queue of the DRAM reads of an L2 slice."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ....emit.shared_block import SharedBlock
 from ....lib.one_hot import lowest, number_of
@@ -76,6 +78,10 @@ class L2Fetches(SharedBlock):
         """Offer the oldest read; hold those behind it."""
         layout = fetch_layout(self.config)
         m.submodules.behind = behind = Queue(layout, self.config.l2.mshrs)
+        younger: Any = stream.Signature(layout).create()
+        oldest: Any = stream.Signature(layout).flip().create()
+        connect(m, younger, behind.i)
+        connect(m, behind.o, oldest)
         first, first_valid = Signal(layout, reset_less=True), Signal()
         moves, is_empty = Signal(), Signal()
         m.d.comb += [
@@ -84,12 +90,12 @@ class L2Fetches(SharedBlock):
             moves.eq(~first_valid | self.o.ready),
             # The output of a deep queue may not be valid yet while its level is above 0.
             is_empty.eq(~behind.level.any()),
-            behind.i.payload.eq(fetch),
-            behind.i.valid.eq(fetches & ~(moves & is_empty)),
-            behind.o.ready.eq(moves),
+            younger.payload.eq(fetch),
+            younger.valid.eq(fetches & ~(moves & is_empty)),
+            oldest.ready.eq(moves),
         ]
         with m.If(moves):
             m.d.sync += [
-                first_valid.eq(Mux(is_empty, fetches, behind.o.valid)),
-                first.eq(Mux(is_empty, fetch, behind.o.payload)),
+                first_valid.eq(Mux(is_empty, fetches, oldest.valid)),
+                first.eq(Mux(is_empty, fetch, oldest.payload)),
             ]

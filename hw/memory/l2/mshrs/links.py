@@ -1,7 +1,9 @@
 """Links between the MSHRs of an L2 slice: order of the reads of each id."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ....emit.shared_block import SharedBlock
 from ....lib.one_hot import one_hot
@@ -67,14 +69,16 @@ class L2MshrLinks(SharedBlock):
         """Drive the successor of the MSHR picked in the last cycle."""
         mshrs, width = self.config.l2.mshrs, self.config.mshr_width
         m.submodules.behind = behind = Sram(depth=mshrs, width=width + 1)
+        read: Any = ResponseSignature(width).create()
+        connect(m, read, behind.read)
         order, stage, pick, is_known = self.order, self.stage, self.pick, Signal()
         successor = behind.data
         m.d.comb += [
             behind.write.mask.eq(follows | stage.free),
             behind.write.address.eq(Mux(stage.free, self.lookup.payload.mshr, order.youngest)),
             behind.write.data.eq(Cat(order.mshr, ~stage.free)),  # a freed MSHR has no successor
-            behind.read.valid.eq(pick.valid & ~(follows & (order.youngest == pick.payload))),
-            behind.read.payload.eq(pick.payload),
+            read.valid.eq(pick.valid & ~(follows & (order.youngest == pick.payload))),
+            read.payload.eq(pick.payload),
             self.successor.number.eq(successor[:width]),
             self.successor.one_hot.eq(
                 Mux(
@@ -84,19 +88,21 @@ class L2MshrLinks(SharedBlock):
                 )
             ),
         ]
-        m.d.sync += is_known.eq(behind.read.valid)
+        m.d.sync += is_known.eq(read.valid)
 
     def follow_answer(self, m: Module, follows: Signal) -> Value:
         """Return the successor of the MSHR answered in the last cycle, one-hot."""
         mshrs, width = self.config.l2.mshrs, self.config.mshr_width
         m.submodules.behind_answered = behind = Sram(depth=mshrs, width=width)
+        read: Any = ResponseSignature(width).create()
+        connect(m, read, behind.read)
         is_known = Signal()
         m.d.comb += [
             behind.write.mask.eq(follows),
             behind.write.address.eq(self.order.youngest),
             behind.write.data.eq(self.order.mshr),
-            behind.read.valid.eq(self.stage.free & self.order.leads),
-            behind.read.payload.eq(self.lookup.payload.mshr),
+            read.valid.eq(self.stage.free & self.order.leads),
+            read.payload.eq(self.lookup.payload.mshr),
         ]
-        m.d.sync += is_known.eq(behind.read.valid)
+        m.d.sync += is_known.eq(read.valid)
         return Mux(is_known, one_hot(m, behind.data, mshrs, "behind_answered_mshr"), 0)

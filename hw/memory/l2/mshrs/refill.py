@@ -1,8 +1,10 @@
 """Refill buffer of an L2 slice."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....emit.shared_block import SharedBlock
 from ....lib.one_hot import one_hot
@@ -66,6 +68,9 @@ class L2Refill(SharedBlock):
             depth=mshrs, width=8 * config.l2.line_bytes, granularity=config.data_width
         )
         m.submodules.codes = codes = Sram(depth=mshrs, width=2 * beats, granularity=2)
+        read: Any = ResponseSignature(config.mshr_width).create()
+        connect(m, read, words.read)
+        connect(m, flipped(self.pick), codes.read)
         whose = Mux(self.arrival.valid, one_hot(m, arrival.mshr, mshrs, "whose"), 0)
         beat = one_hot(m, self.place(m, whose), beats, "beat")
         m.d.comb += [
@@ -73,11 +78,9 @@ class L2Refill(SharedBlock):
             self.end.fails.eq(Mux(arrival.code[1], whose, 0)),
             words.write.data.eq(arrival.data.replicate(beats)),
             codes.write.data.eq(arrival.code.replicate(beats)),
-            words.read.valid.eq(self.access.valid & (access.fills | access.from_dram)),
-            words.read.payload.eq(access.mshr),
+            read.valid.eq(self.access.valid & (access.fills | access.from_dram)),
+            read.payload.eq(access.mshr),
             self.line.eq(words.data),
-            codes.read.valid.eq(self.pick.valid),
-            codes.read.payload.eq(self.pick.payload),
             self.codes.eq(codes.data),
         ]
         for memory in (words, codes):

@@ -1,11 +1,13 @@
 """Retry arbiter of an L2 slice: look-ups of the reads in MSHRs."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ....emit.shared_block import SharedBlock
-from ....lib.arbiter import Arbiter
+from ....lib.arbiter import Arbiter, ArbitrationSignature
 from ....lib.one_hot import number_of
 from ....lib.sram import Sram
 from ....lib.streams import ResponseSignature
@@ -72,7 +74,9 @@ class L2RetryArbiter(SharedBlock):
     def build(self, platform):
         m = Module()
         config, stage, states, successor = self.config, self.stage, self.states, self.successor
-        m.submodules.turns = turns = Arbiter(config.l2.mshrs)
+        turns: Any = ArbitrationSignature(config.l2.mshrs).create()
+        m.submodules.turns = arbiter = Arbiter(config.l2.mshrs)
+        connect(m, turns, arbiter)
         moves, takes_over, chains, again_valid = Signal(), Signal(), Signal(), Signal()
         picks, pick, chosen = self.pick.valid, self.pick.payload, Signal(config.l2.mshrs)
         m.d.comb += [
@@ -120,6 +124,7 @@ class L2RetryArbiter(SharedBlock):
         """Hold the read of each MSHR; return that of the one picked in the last cycle."""
         operation, layout = self.lookup.payload, waiting_layout(self.config)
         m.submodules.waiting = store = Sram(depth=self.config.l2.mshrs, width=layout.size)
+        connect(m, self.pick, store.read)
         written = Signal(layout)
         m.d.comb += [
             *(written[name].eq(operation[name]) for name in ("line", "id", "beats", "allocates")),
@@ -127,7 +132,5 @@ class L2RetryArbiter(SharedBlock):
             store.write.mask.eq(self.entry.waits),
             store.write.address.eq(self.entry.waiting),
             store.write.data.eq(written),
-            store.read.valid.eq(self.pick.valid),
-            store.read.payload.eq(self.pick.payload),
         ]
         return data.View(layout, store.data)
