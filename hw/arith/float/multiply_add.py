@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_choice, require_integer
@@ -15,7 +15,7 @@ from .product import Product, ProductConfig
 from .sum import STAGES, Sum, SumConfig
 from .unpack import operand_layout
 
-__all__ = ["MultiplyAdd", "MultiplyAddConfig"]
+__all__ = ["MultiplyAdd", "MultiplyAddConfig", "MultiplyAddSignature"]
 
 LATENCIES = 6
 
@@ -138,6 +138,31 @@ class MultiplyAddConfig:
         return cuts[min(self.latency, len(cuts)) - 1]
 
 
+class MultiplyAddSignature(wiring.Signature):
+    """Operands of a multiply-add and its result, seen from the element that computes with it.
+
+    Parameters
+    ----------
+    config : MultiplyAddConfig
+
+    Members
+    -------
+    a, b : Out(config.operand_layout)
+        In the format of `Unpack`.
+    c : Out(config.accumulator_format.width)
+    o : In(config.accumulator_format.width)
+    """
+
+    def __init__(self, config: MultiplyAddConfig):
+        width = config.accumulator_format.width
+        super().__init__({
+            "a": Out(config.operand_layout),
+            "b": Out(config.operand_layout),
+            "c": Out(width),
+            "o": In(width),
+        })
+
+
 class MultiplyAdd(SharedBlock):
     """Multiply-add: ``o = a * b + c``; floats are rounded once, integers wrap at ``2**width``.
 
@@ -153,24 +178,12 @@ class MultiplyAdd(SharedBlock):
     ----------
     config : MultiplyAddConfig
 
-    Members
-    -------
-    a, b : In(config.operand_layout)
-        In the format of `Unpack`.
-    c : In(config.accumulator_format.width)
-    o : Out(config.accumulator_format.width)
-
+    Members are those of `MultiplyAddSignature`, seen from the other side.
     """
 
     def __init__(self, config: MultiplyAddConfig):
         self.config = config
-        width = config.accumulator_format.width
-        super().__init__({
-            "a": In(config.operand_layout),
-            "b": In(config.operand_layout),
-            "c": In(width),
-            "o": Out(width),
-        })
+        super().__init__(MultiplyAddSignature(config).flip())
 
     def build(self, platform):
         m = Module()

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FP32, FloatFormat, IntFormat
 from ...emit.component import Component
 from .normalise import Normalise, NormaliseConfig
 
-__all__ = ["Unpack", "UnpackConfig", "operand_layout"]
+__all__ = ["Unpack", "UnpackConfig", "UnpackSignature", "operand_layout"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,23 @@ def operand_layout(form: FloatFormat | IntFormat) -> data.StructLayout | Shape:
     return UnpackConfig(form=form).layout
 
 
+class UnpackSignature(wiring.Signature):
+    """A stored value and its operand, seen from the edge of an array.
+
+    Parameters
+    ----------
+    config : UnpackConfig
+
+    Members
+    -------
+    i : Out(config.form.width)
+    o : In(config.layout)
+    """
+
+    def __init__(self, config: UnpackConfig):
+        super().__init__({"i": Out(config.form.width), "o": In(config.layout)})
+
+
 class Unpack(Component):
     """Unpacker: converts a stored value to a multiplier's operand with its class encoded.
 
@@ -76,16 +93,12 @@ class Unpack(Component):
     ----------
     config : UnpackConfig
 
-    Members
-    -------
-    i : In(config.form.width)
-    o : Out(config.layout)
-
+    Members are those of `UnpackSignature`, seen from the other side.
     """
 
     def __init__(self, config: UnpackConfig):
         self.config = config
-        super().__init__({"i": In(config.form.width), "o": Out(config.layout)})
+        super().__init__(UnpackSignature(config).flip())
 
     def elaborate(self, platform):
         m = Module()

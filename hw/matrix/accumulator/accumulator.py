@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import Flow, In, Out
+from amaranth.lib.wiring import Flow, In, Out, connect
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from ...arith.float.add import Add, AddConfig
@@ -15,7 +15,8 @@ from ...config.formats import FloatFormat, IntFormat
 from ...emit.component import Component
 from ...emit.shared_block import SharedBlock
 from ...isa.commands import FLOAT_ONE
-from ...lib.sram import Sram
+from ...lib.sram import Sram, SramWriteSignature
+from ...lib.streams import ResponseSignature
 
 __all__ = [
     "SCALE_LATENCY",
@@ -89,10 +90,10 @@ def accumulator_banks(config: SystolicConfig) -> int:
 
 
 def scale_members(config: SystolicConfig, flow: Flow) -> dict[str, Any]:
-    """Return the members for scales of rows, if the accumulator multiplies by them."""
+    """Return the member for scales of rows, if the accumulator multiplies by them."""
     if not config.scales_rows:
         return {}
-    return {"scales": flow(row_scales(config)), "scales_valid": flow(1)}
+    return {"scales": flow(ResponseSignature(row_scales(config)))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,12 +178,10 @@ class Accumulator(Component):
 
     Members
     -------
-    target : In(accumulator_target(config))
-    target_valid : In(1)
-    scales : In(row_scales(config))
-    scales_valid : In(1)
-        Written in this cycle. No target of the three cycles around it is `scaled`. Both members
-        only with `config.scales_rows`.
+    target : In(ResponseSignature(accumulator_target(config)))
+    scales : In(ResponseSignature(row_scales(config)))
+        Written in this cycle. No target of the three cycles around it is `scaled`. Only with
+        `config.scales_rows`.
     fill : In(stream.Signature(accumulator_fill(config)))
         Words of a row that nothing else reads or writes; only with `config.load_d`.
     sums : In(columns * accumulator width)
@@ -200,8 +199,7 @@ class Accumulator(Component):
         self.config = config
         width = config.columns * config.accumulator_format.width
         super().__init__({
-            "target": In(accumulator_target(config)),
-            "target_valid": In(1),
+            "target": In(ResponseSignature(accumulator_target(config))),
             **scale_members(config, In),
             **fill_members(config, In),
             "sums": In(width),
@@ -217,17 +215,19 @@ class Accumulator(Component):
         banks = self.banks(m)
         select = exact_log2(len(banks))
         is_read = Signal()
-        added, needed = self.target.address[:select], self.read.payload[:select]
+        added, needed = self.target.payload.address[:select], self.read.payload[:select]
         m.d.comb += [
-            is_read.eq(self.target_valid & self.target.accumulate),
+            is_read.eq(self.target.valid & self.target.payload.accumulate),
             self.read.ready.eq(~(is_read & (added == needed))),
         ]
         for number, rows in enumerate(banks):
             takes = is_read & (added == number)
+            read: Any = ResponseSignature(rows.shape.address_width).create(path=(f"read_{number}",))
+            connect(m, read, rows.read)
             m.d.comb += [
-                rows.read.valid.eq(takes | (self.read.valid & (needed == number))),
-                rows.read.payload.eq(
-                    Mux(takes, self.target.address[select:], self.read.payload[select:])
+                read.valid.eq(takes | (self.read.valid & (needed == number))),
+                read.payload.eq(
+                    Mux(takes, self.target.payload.address[select:], self.read.payload[select:])
                 ),
             ]
         lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
@@ -241,7 +241,7 @@ class Accumulator(Component):
         m.d.sync += [
             added_from.eq(added),
             read_from.eq(needed),
-            accumulates.eq(self.target.accumulate),
+            accumulates.eq(self.target.payload.accumulate),
             addends.eq(Mux(accumulates, data_of[added_from], identities)),
             stored.eq(data_of[read_from]),
         ]
@@ -255,8 +255,8 @@ class Accumulator(Component):
         valid_line = Signal(cycles)
         address_line = Signal(cycles * address_width, reset_less=True)
         m.d.sync += [
-            valid_line.eq(Cat(self.target_valid, valid_line)),
-            address_line.eq(Cat(self.target.address, address_line)),
+            valid_line.eq(Cat(self.target.valid, valid_line)),
+            address_line.eq(Cat(self.target.payload.address, address_line)),
         ]
         m.d.comb += [
             self.writing.eq(valid_line.any()),
@@ -265,13 +265,15 @@ class Accumulator(Component):
         sums = Signal(len(self.sums))
         for number, rows in enumerate(banks):
             is_written = valid_line[-1] & (written[:select] == number)
+            write: Any = SramWriteSignature(rows.shape).create(path=(f"write_{number}",))
+            connect(m, write, rows.write)
             m.d.comb += [
-                rows.write.mask.eq(is_written.replicate(len(rows.write.mask))),
-                rows.write.address.eq(written[select:]),
-                rows.write.data.eq(sums),
+                write.mask.eq(is_written.replicate(len(write.mask))),
+                write.address.eq(written[select:]),
+                write.data.eq(sums),
             ]
             if config.load_d:
-                self.write_fill(m, rows, number, select, is_written)
+                self.write_fill(m, write, number, select, is_written)
 
         for column in range(config.columns):
             m.submodules[f"lane_{column}"] = lane = AccumulatorLane(lane_config)
@@ -282,14 +284,14 @@ class Accumulator(Component):
             ]
         return m
 
-    def write_fill(self, m, rows, number, select, is_written):
-        """Write words of D to SRAM `number` unless sums are written there."""
+    def write_fill(self, m, write, number, select, is_written):
+        """Write words of D to SRAM `number`, by its port `write`, unless sums are written there."""
         fill = self.fill.payload
         with m.If((fill.address[:select] == number) & ~is_written):
             m.d.comb += [
-                rows.write.mask.eq(fill.mask & self.fill.valid.replicate(len(fill.mask))),
-                rows.write.address.eq(fill.address[select:]),
-                rows.write.data.eq(fill.data),
+                write.mask.eq(fill.mask & self.fill.valid.replicate(len(fill.mask))),
+                write.address.eq(fill.address[select:]),
+                write.data.eq(fill.data),
                 self.fill.ready.eq(1),
             ]
 
@@ -322,20 +324,23 @@ class Accumulator(Component):
         number, following = Signal(range(lines * words)), Signal(range(lines * words))
         word, is_scaled = Signal(select, reset_less=True), Signal(reset_less=True)
         scale = Signal(SCALE_WIDTH, reset_less=True)
-        takes = self.target_valid & self.target.scaled
+        read: Any = ResponseSignature(scales.shape.address_width).create(path=("scale_read",))
+        write: Any = SramWriteSignature(scales.shape).create(path=("scale_write",))
+        connect(m, read, scales.read)
+        connect(m, write, scales.write)
         m.d.comb += [
-            number.eq(Mux(self.target.starts, 0, following)),
-            scales.read.valid.eq(takes),
-            scales.read.payload.eq(number[select:]),
-            scales.write.mask.eq(self.scales_valid),
-            scales.write.address.eq(self.scales.number),
-            scales.write.data.eq(self.scales.line),
+            read.valid.eq(self.target.valid & self.target.payload.scaled),
+            read.payload.eq(number[select:]),
+            number.eq(Mux(self.target.payload.starts, 0, following)),
+            write.mask.eq(self.scales.valid),
+            write.address.eq(self.scales.payload.number),
+            write.data.eq(self.scales.payload.line),
         ]
-        with m.If(takes):
+        with m.If(read.valid):
             m.d.sync += following.eq(number + 1)
         m.d.sync += [
             word.eq(number[:select]),
-            is_scaled.eq(self.target.scaled),
+            is_scaled.eq(self.target.payload.scaled),
             scale.eq(Mux(is_scaled, scales.data.word_select(word, SCALE_WIDTH), FLOAT_ONE)),
         ]
         return scale

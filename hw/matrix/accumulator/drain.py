@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...arith.float.convert import Convert, ConvertConfig
 from ...arith.float.multiply import Multiply, MultiplyConfig
@@ -175,13 +175,13 @@ class Drain(Component):
         m.submodules.reader = reader = DrainReader(
             config, settle=self.settle, in_order=self.in_order
         )
-        wiring.connect(m, wiring.flipped(self.command), reader.command)
-        wiring.connect(m, reader.read, wiring.flipped(self.read))
-        wiring.connect(m, reader.progress, wiring.flipped(self.progress))
+        connect(m, flipped(self.command), reader.command)
+        connect(m, reader.read, flipped(self.read))
+        connect(m, reader.progress, flipped(self.progress))
 
         depth = self.round_trip + self.wide_beats - 1
         m.submodules.beats = queue = Queue(8 * config.drain_bytes, depth)
-        wiring.connect(m, queue.o, wiring.flipped(self.o))
+        connect(m, queue.o, flipped(self.o))
 
         # Queue space is reserved by the read of a row and freed when its beats have left.
         is_wide = C(1, 1) if not config.narrows else reader.wide

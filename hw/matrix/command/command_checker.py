@@ -1,19 +1,56 @@
 """Command checker: legality of an operation on this machine, and its derived fields."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
 from ...emit.component import Component
 from ...isa.memory_map import SHARED_BASE
 from ..operation import SCALE_BYTES, OperationLimits, operation
-from .extents import Extents
+from .extents import Extents, ExtentsSignature
 from .state import command_state
 
-__all__ = ["CommandChecker"]
+__all__ = ["CheckSignature", "CommandChecker"]
 
 MOST_ACTIVATIONS = 1  # 0 none, 1 ReLU
+
+
+class CheckSignature(wiring.Signature):
+    """State of the command words, its check and its operation, seen from the decoder.
+
+    Parameters
+    ----------
+    config : MatrixUnitConfig
+
+    Members
+    -------
+    state : Out(command_state)
+        Stable from `start` until the operation is accepted.
+    start : Out(1)
+    illegal : In(1)
+        This unit does not support the operation.
+    sizes_wrong : In(1)
+        A bound is 0 or above its limit, or a pad is a whole block.
+    done : In(1)
+    extents_wrong : In(1)
+        A matrix exceeds the accumulator or shared memory.
+    operation : In(operation(config))
+    """
+
+    def __init__(self, config: MatrixUnitConfig):
+        super().__init__({
+            "state": Out(command_state),
+            "start": Out(1),
+            "illegal": In(1),
+            "sizes_wrong": In(1),
+            "done": In(1),
+            "extents_wrong": In(1),
+            "operation": In(operation(config)),
+        })
 
 
 class CommandChecker(Component):
@@ -26,38 +63,19 @@ class CommandChecker(Component):
     ----------
     config : MatrixUnitConfig
 
-    Members
-    -------
-    state : In(command_state)
-        Stable from `start` until the operation is accepted.
-    start : In(1)
-    illegal : Out(1)
-        This unit does not support the operation.
-    sizes_wrong : Out(1)
-        A bound is 0 or above its limit, or a pad is a whole block.
-    done : Out(1)
-    extents_wrong : Out(1)
-        A matrix exceeds the accumulator or shared memory.
-    operation : Out(operation(config))
-
+    Members are those of `CheckSignature`, seen from the other side.
     """
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
-        super().__init__({
-            "state": In(command_state),
-            "start": In(1),
-            "illegal": Out(1),
-            "sizes_wrong": Out(1),
-            "done": Out(1),
-            "extents_wrong": Out(1),
-            "operation": Out(operation(config)),
-        })
+        super().__init__(CheckSignature(config).flip())
 
     def elaborate(self, platform):
         m = Module()
         state = self.state
-        m.submodules.extents = extents = Extents(self.config)
+        m.submodules.extents = products = Extents(self.config)
+        extents: Any = ExtentsSignature(self.config).create()
+        connect(m, extents, products)
         m.d.comb += [
             extents.start.eq(self.start),
             extents.i.eq(state.size_i),

@@ -1,8 +1,10 @@
 """Decoder of command words into checked operations: RoCC functions and both CISC maps."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
@@ -26,7 +28,7 @@ from ...isa.commands import (
     rocc_word,
 )
 from ..operation import operation
-from .command_checker import CommandChecker
+from .command_checker import CheckSignature, CommandChecker
 from .state import ROW_WIDTH, command_state
 
 __all__ = ["CommandDecoder", "command_word"]
@@ -80,7 +82,9 @@ class CommandDecoder(Component):
         is_loop = Signal()
         refuse_word = Signal()
         refuse_value = Signal()
-        m.submodules.check = check = CommandChecker(self.config)
+        m.submodules.check = checker = CommandChecker(self.config)
+        check: Any = CheckSignature(self.config).create()
+        connect(m, check, checker)
         m.d.comb += [check.state.eq(state), self.o.payload.eq(check.operation)]
 
         with m.FSM():

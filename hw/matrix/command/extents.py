@@ -1,6 +1,7 @@
 """Products of a command's bounds by shift and add, as commands are rare and multipliers large."""
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
@@ -8,7 +9,38 @@ from ...config import MatrixUnitConfig
 from ...emit.component import Component
 from ..operation import OperationLimits
 
-__all__ = ["Extents"]
+__all__ = ["Extents", "ExtentsSignature"]
+
+
+class ExtentsSignature(wiring.Signature):
+    """Bounds of a command and their products, seen from the checker of the command.
+
+    Parameters
+    ----------
+    config : MatrixUnitConfig
+
+    Members
+    -------
+    start : Out(1)
+    i, j, k : Out
+        Blocks.
+    ij, ik, kj : In
+    done : In(1)
+    """
+
+    def __init__(self, config: MatrixUnitConfig):
+        limits = OperationLimits(config=config)
+        i, j, k = limits.i_blocks, limits.j_blocks, limits.k_blocks
+        super().__init__({
+            "start": Out(1),
+            "i": Out(bits_for(i)),
+            "j": Out(bits_for(j)),
+            "k": Out(bits_for(k)),
+            "ij": In(bits_for(i * j)),
+            "ik": In(bits_for(i * k)),
+            "kj": In(bits_for(k * j)),
+            "done": In(1),
+        })
 
 
 class Extents(Component):
@@ -21,30 +53,12 @@ class Extents(Component):
     ----------
     config : MatrixUnitConfig
 
-    Members
-    -------
-    start : In(1)
-    i, j, k : In
-        Blocks.
-    ij, ik, kj : Out
-    done : Out(1)
-
+    Members are those of `ExtentsSignature`, seen from the other side.
     """
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
-        limits = OperationLimits(config=config)
-        i, j, k = limits.i_blocks, limits.j_blocks, limits.k_blocks
-        super().__init__({
-            "start": In(1),
-            "i": In(bits_for(i)),
-            "j": In(bits_for(j)),
-            "k": In(bits_for(k)),
-            "ij": Out(bits_for(i * j)),
-            "ik": Out(bits_for(i * k)),
-            "kj": Out(bits_for(k * j)),
-            "done": Out(1),
-        })
+        super().__init__(ExtentsSignature(config).flip())
 
     def elaborate(self, platform):
         m = Module()

@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import Flow
 
 from ...config import MatrixUnitConfig, SystolicConfig
+from ...lib.streams import ResponseSignature
 
 __all__ = ["Dataflow"]
 
@@ -32,18 +33,10 @@ class Dataflow(ABC):
         """Return the layouts of the operands of the mesh by name; the first one multiplies."""
 
     def operand_members(self, config: SystolicConfig, flow: Flow) -> dict[str, Any]:
-        """Return the members of a component for the operands, each with its `valid`."""
-        members = {}
-        for name, layout in self.operands(config).items():
-            members |= {name: flow(layout), f"{name}_valid": flow(1)}
-        return members
-
-    def connect_operands(self, config: SystolicConfig, source, target) -> list:
-        """Return the assignments of the operands of `target` from those of `source`."""
-        return [
-            getattr(target, name).eq(getattr(source, name))
-            for name in self.operand_members(config, Flow.In)
-        ]
+        """Return the members of a component for the operands."""
+        return {
+            name: flow(ResponseSignature(layout)) for name, layout in self.operands(config).items()
+        }
 
     @abstractmethod
     def write_latency(self, config: SystolicConfig) -> int:

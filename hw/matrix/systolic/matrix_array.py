@@ -62,16 +62,12 @@ class MatrixArray(Component):
 
     Members
     -------
-    row : In(array_row(config))
-    row_valid : In(1)
-    weights : In(array_weights(config))
-    weights_valid : In(1)
-        These four only if weight-stationary.
-    step : In(array_step(config))
-    step_valid : In(1)
-        These two only if output-stationary.
-    scales : In(row_scales(config))
-    scales_valid : In(1)
+    row : In(ResponseSignature(array_row(config)))
+    weights : In(ResponseSignature(array_weights(config)))
+        These two only if weight-stationary.
+    step : In(ResponseSignature(array_step(config)))
+        Only if output-stationary.
+    scales : In(ResponseSignature(row_scales(config)))
         Scales of rows, as in `Accumulator`; no scaled row of earlier offers is unwritten. Only with
         `config.scales_rows`.
     fill : In(stream.Signature(accumulator_fill(config)))
@@ -125,31 +121,26 @@ class MatrixArray(Component):
         )
         m.submodules.mesh = mesh = MESHES[config.dataflow](config)
         multiplied, *_ = self.flow.operands(config)
-        m.d.comb += [
-            *self.flow.connect_operands(config, self, mesh),
-            self.events.mac_row.eq(getattr(self, f"{multiplied}_valid")),
-        ]
+        for name in self.flow.operands(config):
+            connect(m, flipped(getattr(self, name)), getattr(mesh, name))
+        connect(m, mesh.target, accumulator.target)
         if config.scales_rows:
-            m.d.comb += [
-                accumulator.scales.eq(self.scales),
-                accumulator.scales_valid.eq(self.scales_valid),
-            ]
+            connect(m, flipped(self.scales), accumulator.scales)
         if config.load_d:
             connect(m, flipped(self.fill), accumulator.fill)
         connect(m, flipped(self.drain_command), drain.command)
         connect(m, drain.read, accumulator.read)
         connect(m, drain.o, flipped(self.drain))
         connect(m, drain.progress, flipped(self.progress))
-        accumulate = accumulator.target.accumulate
+        target = mesh.target
         m.d.comb += [
-            accumulator.target.eq(mesh.target),
-            accumulator.target_valid.eq(mesh.target_valid),
             accumulator.sums.eq(mesh.sums),
             drain.stored.eq(accumulator.stored),
             self.in_flight.eq(mesh.in_flight | accumulator.writing),
             self.busy.eq(mesh.busy | accumulator.writing | drain.busy),
-            self.events.accumulate.eq(accumulator.target_valid & accumulate),
-            self.events.overwrite.eq(accumulator.target_valid & ~accumulate),
+            self.events.mac_row.eq(getattr(self, multiplied).valid),
+            self.events.accumulate.eq(target.valid & target.payload.accumulate),
+            self.events.overwrite.eq(target.valid & ~target.payload.accumulate),
             self.events.drain_row.eq(drain.row),
         ]
         return m

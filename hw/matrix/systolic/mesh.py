@@ -1,15 +1,18 @@
 """Frame of a systolic mesh: operands enter at two edges, sums leave with their target."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
-from ...arith.float.unpack import Unpack, UnpackConfig, operand_layout
+from ...arith.float.unpack import Unpack, UnpackConfig, UnpackSignature, operand_layout
 from ...config import SystolicConfig
 from ...emit.component import Component
+from ...lib.streams import ResponseSignature
 from ..accumulator.accumulator import accumulator_target, addend_latency
 from .dataflows import dataflow_of
-from .skew import Skew, SkewConfig
+from .skew import SkewConfig, skewed
 
 __all__ = ["Mesh"]
 
@@ -26,11 +29,10 @@ class Mesh(Component):
 
     Members
     -------
-    row, row_valid, weights, weights_valid, or step, step_valid
+    row, weights, or step
         `Dataflow.operand_members`.
-    target : Out(accumulator_target(config))
+    target : Out(ResponseSignature(accumulator_target(config)))
         Destination of the sums that follow in `addend_latency` cycles.
-    target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
         A row of sums has not reached `target`. From registers. It rises only in the cycle after the
@@ -44,8 +46,7 @@ class Mesh(Component):
         self.config = config
         super().__init__({
             **dataflow_of(config).operand_members(config, In),
-            "target": Out(accumulator_target(config)),
-            "target_valid": Out(1),
+            "target": Out(ResponseSignature(accumulator_target(config))),
             "sums": Out(config.columns * config.accumulator_format.width),
             "in_flight": Out(1),
             "busy": Out(1),
@@ -54,8 +55,8 @@ class Mesh(Component):
     def deskew(self, m, sums: Value):
         """Align the sums that leave the columns one cycle after another."""
         lanes, width = self.config.columns, self.config.accumulator_format.width
-        m.submodules.deskew = deskew = Skew(SkewConfig(lanes=lanes, width=width, falling=True))
-        m.d.comb += [deskew.i.eq(sums), self.sums.eq(deskew.o)]
+        aligned = skewed(m, sums, SkewConfig(lanes=lanes, width=width, falling=True), "deskew")
+        m.d.comb += self.sums.eq(aligned)
 
     def delayed_target(self, m, operand, valid: Value, latency: int) -> tuple[Signal, Value]:
         """Delay the target of an operand until it precedes sums of `latency` cycles.
@@ -84,9 +85,12 @@ class Mesh(Component):
         """Return the elements of an operand, unpacked."""
         form, lanes = self.config.operand_format, []
         for lane in range(len(elements) // form.width):
-            m.submodules[f"unpack_{name}_{lane}"] = unpack = Unpack(UnpackConfig(form=form))
-            m.d.comb += unpack.i.eq(elements.word_select(lane, form.width))
-            lanes.append(unpack.o)
+            config = UnpackConfig(form=form)
+            m.submodules[f"unpack_{name}_{lane}"] = unpack = Unpack(config)
+            element: Any = UnpackSignature(config).create(path=(f"{name}_element_{lane}",))
+            connect(m, element, unpack)
+            m.d.comb += element.i.eq(elements.word_select(lane, form.width))
+            lanes.append(element.o)
         return lanes
 
     def registered(self, m, name: str, elements: list[data.View]) -> list[data.View]:

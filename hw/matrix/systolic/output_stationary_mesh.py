@@ -1,15 +1,17 @@
 """Output-stationary mesh: operands stream from two sides, sums stay until they are complete."""
 
 from itertools import pairwise
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from ...config import SystolicConfig
 from ...config.formats import FloatFormat
 from ...emit.component import Component
+from ...lib.streams import ResponseSignature
 from ..accumulator.accumulator import accumulator_target
 from .mesh import Mesh
 from .output_stationary import output_stationary_latency
@@ -19,7 +21,7 @@ from .processing_element import (
     output_slots,
     output_stationary_word,
 )
-from .skew import Skew, SkewConfig
+from .skew import SkewConfig, skewed
 
 __all__ = ["OutputStationaryMesh", "RowTargets"]
 
@@ -35,12 +37,10 @@ class RowTargets(Component):
 
     Members
     -------
-    i : In(accumulator_target(config))
-        Destination of row 0; the other rows follow it.
-    valid : In(1)
-        A tile is finished. Not in a cycle with a row of an earlier tile.
-    o : Out(accumulator_target(config))
-    o_valid : Out(1)
+    i : In(ResponseSignature(accumulator_target(config)))
+        A tile is finished. Destination of row 0; the other rows follow it. Not in a cycle with a
+        row of an earlier tile.
+    o : Out(ResponseSignature(accumulator_target(config)))
     waiting : Out(1)
         A row is still to come. From registers.
 
@@ -49,10 +49,8 @@ class RowTargets(Component):
     def __init__(self, config: SystolicConfig):
         self.config = config
         super().__init__({
-            "i": In(accumulator_target(config)),
-            "valid": In(1),
-            "o": Out(accumulator_target(config)),
-            "o_valid": Out(1),
+            "i": In(ResponseSignature(accumulator_target(config))),
+            "o": Out(ResponseSignature(accumulator_target(config))),
             "waiting": Out(1),
         })
 
@@ -68,15 +66,15 @@ class RowTargets(Component):
         due, following = ring[-1], ring[0]
         rows = Signal(ceil_log2(self.config.rows + 1))
         m.d.comb += [
-            rows.eq(Mux(self.valid, self.config.rows, due.rows)),
-            self.o_valid.eq(rows != 0),
-            self.o.eq(Mux(self.valid, self.i.as_value(), due.target.as_value())),
+            rows.eq(Mux(self.i.valid, self.config.rows, due.rows)),
+            self.o.valid.eq(rows != 0),
+            self.o.payload.eq(Mux(self.i.valid, self.i.payload.as_value(), due.target.as_value())),
             self.waiting.eq(Cat(entry.rows for entry in ring).any()),
         ]
         m.d.sync += [
-            following.target.address.eq(self.o.address + 1),
-            following.target.accumulate.eq(self.o.accumulate),
-            following.rows.eq(Mux(self.o_valid, rows - 1, 0)),
+            following.target.address.eq(self.o.payload.address + 1),
+            following.target.accumulate.eq(self.o.payload.accumulate),
+            following.rows.eq(Mux(self.o.valid, rows - 1, 0)),
         ]
         m.d.sync += [after.eq(entry) for entry, after in pairwise(ring)]
         return m
@@ -106,9 +104,8 @@ class OutputStationaryMesh(Mesh):
 
     Members
     -------
-    step : In(array_step(config))
-    step_valid : In(1)
-    target, target_valid, sums, in_flight, busy
+    step : In(ResponseSignature(array_step(config)))
+    target, sums, in_flight, busy
         As in `Mesh`; `in_flight` also from the first step of a tile on.
 
     """
@@ -118,22 +115,21 @@ class OutputStationaryMesh(Mesh):
         config = self.config
         element_config = multiply_add_config(config)
         words, b = self.left_edge(m), self.top_edge(m)
-        width = config.accumulator_format.width
+        rows = [[OutputStationaryProcessingElement(element_config) for _ in b] for _ in words]
+        for number, (row, word) in enumerate(zip(rows, words, strict=True)):
+            for column, element in enumerate(row):
+                m.submodules[f"pe_{number}_{column}"] = element
+            m.d.comb += row[0].word.payload.eq(word)
+            for left, right in pairwise(row):
+                connect(m, left.next_word, right.word)
+        for element, top in zip(rows[0], b, strict=True):
+            m.d.comb += element.b.payload.eq(top)
+        for above, below in pairwise(rows):
+            for upper, lower in zip(above, below, strict=True):
+                connect(m, upper.next_b, lower.b)
+                connect(m, lower.o, upper.below)
 
-        leaving: list[Value] = [Const(0, width)] * config.columns
-        elements = {}
-        for row, word in enumerate(words):
-            for column in range(config.columns):
-                element = OutputStationaryProcessingElement(element_config)
-                m.submodules[f"pe_{row}_{column}"] = elements[row, column] = element
-                m.d.comb += [element.word.eq(word), element.b.eq(b[column])]
-                word, b[column] = element.next_word, element.next_b
-        for row in reversed(range(config.rows)):
-            for column in range(config.columns):
-                m.d.comb += elements[row, column].below.eq(leaving[column])
-                leaving[column] = elements[row, column].o
-
-        self.deskew(m, Cat(leaving))
+        self.deskew(m, Cat(element.o.payload for element in rows[0]))
         m.d.comb += [
             self.in_flight.eq(self.carry_target(m) | self.count_open(m)),
             self.busy.eq(self.in_flight),
@@ -145,23 +141,21 @@ class OutputStationaryMesh(Mesh):
         m.submodules.row_targets = row_targets = RowTargets(self.config)
         valid_line, target = self.delayed_target(
             m,
-            self.step,
-            self.step_valid & self.step.last,
+            self.step.payload,
+            self.step.valid & self.step.payload.last,
             output_stationary_latency(self.config),
         )
-        m.d.comb += [
-            row_targets.valid.eq(valid_line[-1]),
-            row_targets.i.eq(target),
-            self.target.eq(row_targets.o),
-            self.target_valid.eq(row_targets.o_valid),
-        ]
+        finished: Any = ResponseSignature(accumulator_target(self.config)).create()
+        connect(m, finished, row_targets.i)
+        connect(m, row_targets.o, flipped(self.target))
+        m.d.comb += [finished.valid.eq(valid_line[-1]), finished.payload.eq(target)]
         return valid_line.any() | row_targets.waiting
 
     def count_open(self, m):
         """Return whether a tile has begun and not ended: its sums need a running clock."""
         begun = Signal(range(self.config.element_latency + 1))
-        with m.If(self.step_valid):
-            m.d.sync += begun.eq(begun + self.step.first - self.step.last)
+        with m.If(self.step.valid):
+            m.d.sync += begun.eq(begun + self.step.payload.first - self.step.payload.last)
         return begun != 0
 
     def edge(self, m, name, elements, neutral):
@@ -170,11 +164,10 @@ class OutputStationaryMesh(Mesh):
         lanes = len(elements) // form.width
         held = Signal(len(elements), reset_less=True, name=f"{name}_held")
         m.d.sync += held.eq(
-            Mux(self.step_valid, elements, Const(neutral, form.width).replicate(lanes))
+            Mux(self.step.valid, elements, Const(neutral, form.width).replicate(lanes))
         )
-        m.submodules[f"skew_{name}"] = skew = Skew(SkewConfig(lanes=lanes, width=form.width))
-        m.d.comb += skew.i.eq(held)
-        return self.unpacked(m, name, skew.o)
+        skew = SkewConfig(lanes=lanes, width=form.width)
+        return self.unpacked(m, name, skewed(m, held, skew, f"skew_{name}"))
 
     def left_edge(self, m):
         """Return the word that enters each row of the array."""
@@ -182,12 +175,12 @@ class OutputStationaryMesh(Mesh):
         form, latency = config.operand_format, config.element_latency
         # -0 * +0 leaves a sum unchanged; +0 * +0 would change -0.
         neutral = 1 << (form.width - 1) if isinstance(form, FloatFormat) else 0
-        unpacked = self.edge(m, "a", self.step.a.as_value(), neutral)
+        unpacked = self.edge(m, "a", self.step.payload.a.as_value(), neutral)
         firsts = Signal(config.rows, reset_less=True)
         lasts = Signal(config.rows + latency, reset_less=True)
         m.d.sync += [
-            firsts.eq(Cat(self.step_valid & self.step.first, firsts)),
-            lasts.eq(Cat(self.step_valid & self.step.last, lasts)),
+            firsts.eq(Cat(self.step.valid & self.step.payload.first, firsts)),
+            lasts.eq(Cat(self.step.valid & self.step.payload.last, lasts)),
         ]
         words = []
         for row, a in enumerate(unpacked):
@@ -203,4 +196,4 @@ class OutputStationaryMesh(Mesh):
 
     def top_edge(self, m):
         """Return the element of B that enters each column of the array."""
-        return self.registered(m, "b", self.edge(m, "b", self.step.b.as_value(), 0))
+        return self.registered(m, "b", self.edge(m, "b", self.step.payload.b.as_value(), 0))

@@ -1,14 +1,21 @@
 """Processing elements of a systolic array: operand registers and multiply-add, per dataflow."""
 
-from amaranth import *
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from typing import Any
 
-from ...arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from ...arith.float.multiply_add import (
+    MultiplyAdd,
+    MultiplyAddConfig,
+    MultiplyAddSignature,
+)
 from ...config import SystolicConfig
 from ...emit.shared_block import SharedBlock
 
 __all__ = [
+    "NeighbourSignature",
     "OutputStationaryProcessingElement",
     "WeightStationaryProcessingElement",
     "multiply_add_config",
@@ -16,6 +23,22 @@ __all__ = [
     "output_stationary_word",
     "weight_stationary_word",
 ]
+
+
+class NeighbourSignature(wiring.Signature):
+    """Value that one element of an array, or a row of them, hands to the next, seen from the first.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+
+    Members
+    -------
+    payload : Out(shape)
+    """
+
+    def __init__(self, shape):
+        super().__init__({"payload": Out(shape)})
 
 
 def multiply_add_config(config: SystolicConfig) -> MultiplyAddConfig:
@@ -60,9 +83,9 @@ class WeightStationaryProcessingElement(SharedBlock):
 
     Members
     -------
-    word : In(weight_stationary_word(config))
+    word : In(NeighbourSignature(weight_stationary_word(config)))
         From the left neighbour.
-    next_word : Out(weight_stationary_word(config))
+    next_word : Out(NeighbourSignature(weight_stationary_word(config)))
         To the right neighbour.
     weight : In(config.operand_layout)
         Weight on the column, for all its elements.
@@ -75,7 +98,7 @@ class WeightStationaryProcessingElement(SharedBlock):
 
     def __init__(self, config: MultiplyAddConfig):
         self.config = config
-        word = weight_stationary_word(config)
+        word = NeighbourSignature(weight_stationary_word(config))
         super().__init__({
             "word": In(word),
             "next_word": Out(word),
@@ -89,16 +112,19 @@ class WeightStationaryProcessingElement(SharedBlock):
         shadow = Signal(self.config.operand_layout, reset_less=True)
         active = Signal(self.config.operand_layout, reset_less=True)
         passed_word = Signal(weight_stationary_word(self.config), reset_less=True)
-        m.d.sync += passed_word.eq(self.word)
-        m.d.comb += self.next_word.eq(passed_word)
-        with m.If(self.word.load):
+        word = self.word.payload
+        m.d.sync += passed_word.eq(word)
+        m.d.comb += self.next_word.payload.eq(passed_word)
+        with m.If(word.load):
             m.d.sync += shadow.eq(self.weight)
-        with m.If(self.word.swap):
+        with m.If(word.swap):
             m.d.sync += active.eq(shadow)
 
-        m.submodules.multiply_add = multiply_add = MultiplyAdd(self.config)
+        multiply_add: Any = MultiplyAddSignature(self.config).create()
+        m.submodules.multiply_add = arithmetic = MultiplyAdd(self.config)
+        connect(m, multiply_add, arithmetic)
         m.d.comb += [
-            multiply_add.a.eq(self.word.a),
+            multiply_add.a.eq(word.a),
             multiply_add.b.eq(active),
             multiply_add.c.eq(self.c),
             self.o.eq(multiply_add.o),
@@ -137,31 +163,33 @@ class OutputStationaryProcessingElement(SharedBlock):
 
     Members
     -------
-    word : In(output_stationary_word(config))
+    word : In(NeighbourSignature(output_stationary_word(config)))
         From the left neighbour.
-    next_word : Out(output_stationary_word(config))
+    next_word : Out(NeighbourSignature(output_stationary_word(config)))
         To the right neighbour, one cycle later.
-    b : In(config.operand_layout)
+    b : In(NeighbourSignature(config.operand_layout))
         Unpacked element of B from above.
-    next_b : Out(config.operand_layout)
+    next_b : Out(NeighbourSignature(config.operand_layout))
         To the element below, one cycle later.
-    below : In(config.accumulator_format.width)
+    below : In(NeighbourSignature(config.accumulator_format.width))
         Finished sums of the elements below.
-    o : Out(config.accumulator_format.width)
+    o : Out(NeighbourSignature(config.accumulator_format.width))
         The finished sums of this element and of those below, upwards.
 
     """
 
     def __init__(self, config: MultiplyAddConfig):
         self.config = config
-        word = output_stationary_word(config)
+        word = NeighbourSignature(output_stationary_word(config))
+        b = NeighbourSignature(config.operand_layout)
+        sums = NeighbourSignature(config.accumulator_format.width)
         super().__init__({
             "word": In(word),
             "next_word": Out(word),
-            "b": In(config.operand_layout),
-            "next_b": Out(config.operand_layout),
-            "below": In(config.accumulator_format.width),
-            "o": Out(config.accumulator_format.width),
+            "b": In(b),
+            "next_b": Out(b),
+            "below": In(sums),
+            "o": Out(sums),
         })
 
     def build(self, platform):
@@ -170,16 +198,19 @@ class OutputStationaryProcessingElement(SharedBlock):
         width = config.accumulator_format.width
         passed_word = Signal(output_stationary_word(config), reset_less=True)
         passed_b = Signal(config.operand_layout, reset_less=True)
-        m.d.sync += [passed_word.eq(self.word), passed_b.eq(self.b)]
-        m.d.comb += [self.next_word.eq(passed_word), self.next_b.eq(passed_b)]
+        word, b, below = self.word.payload, self.b.payload, self.below.payload
+        m.d.sync += [passed_word.eq(word), passed_b.eq(b)]
+        m.d.comb += [self.next_word.payload.eq(passed_word), self.next_b.payload.eq(passed_b)]
 
-        m.submodules.multiply_add = multiply_add = MultiplyAdd(config)
+        multiply_add: Any = MultiplyAddSignature(config).create()
+        m.submodules.multiply_add = arithmetic = MultiplyAdd(config)
+        connect(m, multiply_add, arithmetic)
         m.d.comb += [
-            multiply_add.a.eq(self.word.a),
-            multiply_add.b.eq(self.b),
-            multiply_add.c.eq(Mux(self.word.first, 0, multiply_add.o)),
+            multiply_add.a.eq(word.a),
+            multiply_add.b.eq(b),
+            multiply_add.c.eq(Mux(word.first, 0, multiply_add.o)),
         ]
         leaving = Signal((output_slots(config) - 1) * width, reset_less=True)
-        m.d.sync += leaving.eq(Cat(Mux(self.word.unload, multiply_add.o, self.below), leaving))
-        m.d.comb += self.o.eq(leaving[-width:])
+        m.d.sync += leaving.eq(Cat(Mux(word.unload, multiply_add.o, below), leaving))
+        m.d.comb += self.o.payload.eq(leaving[-width:])
         return m

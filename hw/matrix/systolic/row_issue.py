@@ -44,23 +44,23 @@ class RowIssue(SystolicIssue):
         undrained, weightless = Signal(), Signal()
         m.d.comb += [
             undrained.eq(
-                (self.row.address >= self.progress.pointer)
-                & (self.row.address < self.progress.end)
+                (self.row.payload.address >= self.progress.pointer)
+                & (self.row.payload.address < self.progress.end)
                 & ~self.progress.unfinished
             ),
-            weightless.eq(self.row.swap & ~available),
-            self.row.a.eq(self.a.payload),
-            self.row_valid.eq(
+            weightless.eq(self.row.payload.swap & ~available),
+            self.row.payload.a.eq(self.a.payload),
+            self.row.valid.eq(
                 computing & self.a.valid & ~(undrained | weightless | too_soon | unscaled)
             ),
             self.a.ready.eq(
-                self.row_valid | (self.scales_valid if self.config.matrix.scales_rows else 0)
+                self.row.valid | (self.scales.valid if self.config.matrix.scales_rows else 0)
             ),
         ]
         self.start_stores(m, computing, storing, fits, is_ending)
         self.report(
             m,
-            self.row_valid,
+            self.row.valid,
             computing,
             storing & ~computing,
             undrained=undrained,
@@ -89,12 +89,10 @@ class RowIssue(SystolicIssue):
         """Offer rows of weights; return whether those of the next tile may be swapped in."""
         m.submodules.weights = weights = Weights(self.config.matrix, len(self.b_level))
         connect(m, flipped(self.b), weights.i)
+        connect(m, weights.o, flipped(self.weights))
         m.d.comb += [
             weights.level.eq(self.b_level),
-            weights.swap.eq(self.row_valid & self.row.swap),
-            self.weights.b.eq(weights.weights),
-            self.weights.row.eq(weights.row),
-            self.weights_valid.eq(weights.valid),
+            weights.swap.eq(self.row.valid & self.row.payload.swap),
         ]
         return weights.available
 
@@ -111,15 +109,15 @@ class RowIssue(SystolicIssue):
         missing = Signal()
         m.d.comb += [
             missing.eq(computing & (number != work.scale_lines)),
-            self.scales_valid.eq(missing & self.a.valid & ~in_use.any()),
-            self.scales.line.eq(self.a.payload),
-            self.scales.number.eq(number),
+            self.scales.valid.eq(missing & self.a.valid & ~in_use.any()),
+            self.scales.payload.line.eq(self.a.payload),
+            self.scales.payload.number.eq(number),
         ]
-        with m.If(self.scales_valid):
+        with m.If(self.scales.valid):
             m.d.sync += number.eq(number + 1)
         with m.If(takes):
             m.d.sync += number.eq(0)
-        with m.If(self.row_valid & self.row.scaled):
+        with m.If(self.row.valid & self.row.payload.scaled):
             m.d.sync += in_use.eq(self.write_latency)
         with m.Elif(in_use.any()):
             m.d.sync += in_use.eq(in_use - 1)
@@ -131,7 +129,7 @@ class RowIssue(SystolicIssue):
         Return whether the pass begins here, whether it ends here, and whether the last of several
         blocks is in progress, with at most as many passes left as there are blocks.
         """
-        target = self.row
+        target = self.row.payload
         stride = work.i_blocks * self.config.matrix.rows
         row, block, k_block = (
             Signal(work[name].shape(), name=name) for name in ("row", "block", "k_block")
@@ -147,9 +145,9 @@ class RowIssue(SystolicIssue):
             next_block.eq(block_address + stride),
             pass_ends.eq(row == work.row),
             block_ends.eq(pass_ends & (k_block == work.k_block)),
-            self.last_row.valid.eq(self.row_valid & block_ends & (block == work.block)),
+            self.last_row.valid.eq(self.row.valid & block_ends & (block == work.block)),
         ]
-        with m.If(self.row_valid):
+        with m.If(self.row.valid):
             m.d.sync += [row.eq(row + 1), address.eq(address + 1)]
             with m.If(pass_ends):
                 m.d.sync += [row.eq(0), k_block.eq(k_block + 1), address.eq(block_address)]
@@ -186,11 +184,11 @@ class RowIssue(SystolicIssue):
             ),
         ]
 
-        with m.If((self.row_valid | between) & (since_start != latency)):
+        with m.If((self.row.valid | between) & (since_start != latency)):
             m.d.sync += since_start.eq(since_start + 1)
         with m.If(between & (since_end != latency)):
             m.d.sync += since_end.eq(since_end + 1)
-        with m.If(self.row_valid):
+        with m.If(self.row.valid):
             m.d.sync += [
                 between.eq(pass_ends),
                 last_shape.eq(shape),
@@ -204,5 +202,5 @@ class RowIssue(SystolicIssue):
 
         # Rows before those of the last pass are as old as its start.
         settled = Mux(same_shape | is_apart, since_start, since_end) == latency
-        too_soon = computing & pass_begins & self.row.accumulate & ~settled
+        too_soon = computing & pass_begins & self.row.payload.accumulate & ~settled
         return too_soon, fits

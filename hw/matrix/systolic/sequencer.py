@@ -54,8 +54,7 @@ class Sequencer(Component):
         Completions; those with even tags belong to other units.
     loading : In(1)
         As in `unit_members`.
-    row, row_valid, weights, weights_valid, or step, step_valid; scales, scales_valid;
-    drain_command, progress, in_flight
+    row, weights, or step; scales; drain_command, progress, in_flight
         The array's ports.
     arriving : In(1)
         A row of D is valid at the accumulator; only with `load_d`.
@@ -162,16 +161,16 @@ class Sequencer(Component):
         connect(m, issue.last_row, ends.last_row)
         connect(m, ends.computed, tracker.computed)
         connect(m, flipped(self.progress), issue.progress)
+        matrix = self.config.matrix
+        for name in (*self.flow.operands(matrix), *scale_members(matrix, Out)):
+            connect(m, getattr(issue, name), flipped(getattr(self, name)))
         m.d.comb += [
-            *self.flow.connect_operands(self.config.matrix, issue, self),
             issue.in_flight.eq(self.in_flight),
             issue.loading.eq(self.loading),
             issue.running.eq(self.running),
             self.computed.eq(ends.computed.valid),
             self.events.eq(issue.events),
         ]
-        if self.config.matrix.scales_rows:
-            m.d.comb += [self.scales.eq(issue.scales), self.scales_valid.eq(issue.scales_valid)]
 
     def load_d(
         self, m: Module, issue: RowIssue | StepIssue, tracker: Tracker, ends: DescriptorEnds

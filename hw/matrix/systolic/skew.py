@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
-from ...emit.component import Component
 
-__all__ = ["Skew", "SkewConfig"]
+__all__ = ["SkewConfig", "skewed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,37 +41,19 @@ class SkewConfig:
         return (self.lanes - 1 - lane if self.falling else lane) * self.step
 
 
-class Skew(Component):
-    """Skew: delays lane k by ``k * step`` cycles, or ``(lanes - 1 - k) * step`` if `falling`.
+def skewed(m: Module, word: Value, config: SkewConfig, name: str) -> Value:
+    """Return a word with lane k delayed by ``k * step`` cycles.
 
-    One word per cycle, no back-pressure. All lanes still delayed share one register per cycle of
-    delay, so the whole is a few wide registers.
-
-    Parameters
-    ----------
-    config : SkewConfig
-
-    Members
-    -------
-    i : In(lanes * width)
-        Concatenated lanes, lane 0 lowest.
-    o : Out(lanes * width)
+    By ``(lanes - 1 - k) * step`` cycles if `falling`. One word per cycle, no back-pressure. Lane 0
+    is the lowest. All lanes still delayed share one register per cycle of delay, so the whole is a
+    few wide registers, `name` with their number.
     """
-
-    def __init__(self, config: SkewConfig):
-        self.config = config
-        width = config.lanes * config.width
-        super().__init__({"i": In(width), "o": Out(width)})
-
-    def elaborate(self, platform):
-        m = Module()
-        config, width = self.config, self.config.width
-        current = [self.i.word_select(lane, width) for lane in range(config.lanes)]
-        for cycle in range((config.lanes - 1) * config.step):
-            waiting = [lane for lane in range(config.lanes) if config.delay(lane) > cycle]
-            stage = Signal(len(waiting) * width, reset_less=True, name=f"stage_{cycle}")
-            m.d.sync += stage.eq(Cat(current[lane] for lane in waiting))
-            for position, lane in enumerate(waiting):
-                current[lane] = stage.word_select(position, width)
-        m.d.comb += self.o.eq(Cat(current))
-        return m
+    width = config.width
+    current = [word.word_select(lane, width) for lane in range(config.lanes)]
+    for cycle in range((config.lanes - 1) * config.step):
+        waiting = [lane for lane in range(config.lanes) if config.delay(lane) > cycle]
+        stage = Signal(len(waiting) * width, reset_less=True, name=f"{name}_{cycle}")
+        m.d.sync += stage.eq(Cat(current[lane] for lane in waiting))
+        for position, lane in enumerate(waiting):
+            current[lane] = stage.word_select(position, width)
+    return Cat(current)

@@ -45,19 +45,19 @@ class StepIssue(SystolicIssue):
         operands = self.a.valid & (self.b_level >= tiles)
         m.d.comb += [
             starts.eq(computing & (phase == 0) & operands & ~(undrained | too_soon)),
-            self.step_valid.eq(frame & is_tile),
+            self.step.valid.eq(frame & is_tile),
             self.a.ready.eq(frame & (phase == tiles - 1)),
             self.b.ready.eq(frame),
-            self.step.a.eq(self.a.payload),
-            self.step.b.eq(self.b.payload),
-            self.step.last.eq(ends_tiles),
-            self.step.accumulate.eq(work.accumulate),
+            self.step.payload.a.eq(self.a.payload),
+            self.step.payload.b.eq(self.b.payload),
+            self.step.payload.last.eq(ends_tiles),
+            self.step.payload.accumulate.eq(work.accumulate),
             self.last_row.valid.eq(frame & (phase == tiles - 1) & ends_all),
             self.store.valid.eq(stores),
         ]
         self.report(
             m,
-            self.step_valid,
+            self.step.valid,
             computing & ~frame,
             stores,
             undrained=undrained,
@@ -72,7 +72,7 @@ class StepIssue(SystolicIssue):
         Return whether the frame ends its tiles, whether it ends the operation, whether its tiles
         are the first, and whether this phase has a tile.
         """
-        target, matrix = self.step, self.config.matrix
+        target, matrix = self.step.payload, self.config.matrix
         tiles, rows = matrix.element_latency, matrix.rows
         step, i_block, group = (
             Signal(work[name].shape(), name=name) for name in ("step", "i_block", "group")
@@ -120,7 +120,7 @@ class StepIssue(SystolicIssue):
         tiles, rows = matrix.element_latency, matrix.rows
         slots = max(2, tiles)
         # Highest row written by the tiles of this frame, or above it if tiles are missing.
-        top = self.step.address + work.i_blocks * (rows * (tiles - 1)) + (rows - 1)
+        top = self.step.payload.address + work.i_blocks * (rows * (tiles - 1)) + (rows - 1)
         draining = self.progress.pointer != self.progress.end
         undrained, too_soon = Signal(), Signal()
 
@@ -128,7 +128,7 @@ class StepIssue(SystolicIssue):
         settled = rows * slots + self.revisit_latency
         history = Signal(settled)
         with m.If(self.running):
-            m.d.sync += history.eq(Cat(self.step_valid & ends_tiles & (phase == 0), history))
+            m.d.sync += history.eq(Cat(self.step.valid & ends_tiles & (phase == 0), history))
         leaving = Cat(history[count * slots - 1] for count in range(1, rows)).any()
         all_left = ~history.any()
         revisits = work.accumulate & is_first

@@ -91,9 +91,9 @@ class SystolicIssue(Component):
         of `last_row`.
     loading : In(1)
         As in `unit_members`.
-    row, row_valid, weights, weights_valid, or step, step_valid
+    row, weights, or step
         Operands of the array, `Dataflow.operand_members`.
-    scales, scales_valid
+    scales
         Scales of rows for the accumulator, `scale_members`.
     store : Out(stream.Signature(store_start(config)))
         The store of `i` may start.

@@ -2,10 +2,11 @@
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import connect, flipped
+from amaranth.lib.wiring import Out, connect, flipped
 
 from ...config import MatrixUnitConfig
 from ...emit.shared_block import SharedBlock
+from ..accumulator.accumulator import scale_members
 from ..command.command_port import Command
 from ..signature import unit_members
 from .matrix_array import MatrixArray, matrix_events
@@ -63,14 +64,11 @@ class SystolicUnit(SharedBlock):
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))
         connect(m, array.progress, sequencer.progress)
-        if self.config.matrix.scales_rows:
-            m.d.comb += [
-                array.scales.eq(sequencer.scales),
-                array.scales_valid.eq(sequencer.scales_valid),
-            ]
+        matrix = self.config.matrix
+        for name in (*array.flow.operands(matrix), *scale_members(matrix, Out)):
+            connect(m, getattr(sequencer, name), getattr(array, name))
         self.fill_rows(m, array, sequencer)
         m.d.comb += [
-            *array.flow.connect_operands(self.config.matrix, sequencer, array),
             sequencer.in_flight.eq(array.in_flight),
             sequencer.loading.eq(self.loading),
             sequencer.running.eq(command.running.any()),

@@ -1,8 +1,10 @@
 """Tracker of the operations in flight and of their parts, and the ends of these parts."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_done
@@ -211,11 +213,13 @@ class ComputeEnds(Component):
         written = Signal(self.write_latency)
         m.d.sync += written.eq(Cat(self.last_row.valid, written))
         m.submodules.computing = computing = Queue(SLOT_WIDTH, 1 << SLOT_WIDTH)
+        oldest: Any = stream.Signature(SLOT_WIDTH).flip().create()
+        connect(m, computing.o, oldest)
         m.d.comb += [
             computing.i.valid.eq(self.last_row.valid),
             computing.i.payload.eq(self.last_row.payload),
-            computing.o.ready.eq(self.computed.valid),
+            oldest.ready.eq(self.computed.valid),
             self.computed.valid.eq(written[-1]),
-            self.computed.payload.eq(computing.o.payload),
+            self.computed.payload.eq(oldest.payload),
         ]
         return m

@@ -1,10 +1,13 @@
 """Weight-stationary mesh: processing elements, and the edges that skew and unpack operands."""
 
+from itertools import pairwise
+
 from amaranth import *
+from amaranth.lib.wiring import connect
 
 from .mesh import Mesh
 from .processing_element import multiply_add_config, weight_stationary_word
-from .skew import Skew, SkewConfig
+from .skew import SkewConfig, skewed
 from .weight_stationary import weight_stationary_latency
 from .weight_stationary_row import WeightStationaryRow, WeightStationaryRowConfig
 
@@ -35,11 +38,9 @@ class WeightStationaryMesh(Mesh):
 
     Members
     -------
-    row : In(array_row(config))
-    row_valid : In(1)
-    weights : In(array_weights(config))
-    weights_valid : In(1)
-    target, target_valid, sums, in_flight, busy
+    row : In(ResponseSignature(array_row(config)))
+    weights : In(ResponseSignature(array_weights(config)))
+    target, sums, in_flight, busy
         As in `Mesh`.
 
     """
@@ -51,23 +52,20 @@ class WeightStationaryMesh(Mesh):
         weights, loading = self.top_edge(m)
 
         row_config = WeightStationaryRowConfig(config.columns, multiply_add_config(config))
-        sums = Const(0, config.columns * config.accumulator_format.width)
-        for row, word in enumerate(words):
-            m.submodules[f"row_{row}"] = elements = WeightStationaryRow(row_config)
-            m.d.comb += [
-                elements.word.eq(word),
-                elements.weights.eq(Cat(weights)),
-                elements.c.eq(sums),
-            ]
-            sums = elements.o
+        rows = [WeightStationaryRow(row_config) for _ in words]
+        for number, (row, word) in enumerate(zip(rows, words, strict=True)):
+            m.submodules[f"row_{number}"] = row
+            m.d.comb += [row.word.payload.eq(word), row.weights.eq(Cat(weights))]
+        for above, below in pairwise(rows):  # the sums of the first row begin at 0
+            connect(m, above.o, below.c)
 
-        self.deskew(m, sums)
+        self.deskew(m, rows[-1].o.payload)
         valid_line, target = self.delayed_target(
-            m, self.row, self.row_valid, weight_stationary_latency(config)
+            m, self.row.payload, self.row.valid, weight_stationary_latency(config)
         )
         m.d.comb += [
-            self.target.eq(target),
-            self.target_valid.eq(valid_line[-1]),
+            self.target.valid.eq(valid_line[-1]),
+            self.target.payload.eq(target),
             self.in_flight.eq(valid_line.any()),
             self.busy.eq(self.in_flight | loading),
         ]
@@ -77,20 +75,20 @@ class WeightStationaryMesh(Mesh):
         """Return the word that enters each row of the array."""
         config = self.config
         width, step = config.operand_format.width, config.element_latency
-        m.submodules.skew = skew = Skew(SkewConfig(lanes=config.rows, width=width, step=step))
+        skew = SkewConfig(lanes=config.rows, width=width, step=step)
         # A row enters two cycles after its swap, and a swap one cycle after a load.
         waiting = Signal(3 * config.rows * width, reset_less=True)
         swaps = Signal((config.rows - 1) * step + 2, reset_less=True)
         loads = Signal(config.rows, reset_less=True)
         m.d.sync += [
-            waiting.eq(Cat(self.row.a, waiting)),
-            swaps.eq(Cat(self.row_valid & self.row.swap, swaps)),
-            loads.eq(Mux(self.weights_valid, 1 << self.weights.row, 0)),
+            waiting.eq(Cat(self.row.payload.a, waiting)),
+            swaps.eq(Cat(self.row.valid & self.row.payload.swap, swaps)),
+            loads.eq(Mux(self.weights.valid, 1 << self.weights.payload.row, 0)),
         ]
-        m.d.comb += skew.i.eq(waiting[-len(skew.i) :])
+        a_skewed = skewed(m, waiting[-config.rows * width :], skew, "skew")
 
         words = []
-        for row, a in enumerate(self.unpacked(m, "a", skew.o)):
+        for row, a in enumerate(self.unpacked(m, "a", a_skewed)):
             word = Signal(
                 weight_stationary_word(multiply_add_config(config)),
                 reset_less=True,
@@ -108,12 +106,14 @@ class WeightStationaryMesh(Mesh):
         """Return the weight of each column, and whether any is in flight."""
         config = self.config
         width = config.operand_format.width
-        m.submodules.skew_weights = skew = Skew(SkewConfig(lanes=config.columns, width=width))
+        skew = SkewConfig(lanes=config.columns, width=width)
         # Aligned with the load flag, which needs `columns` cycles to pass the last element.
         pending = Signal(config.columns + 1)
-        offered = Signal(len(skew.i), reset_less=True)
-        m.d.sync += [pending.eq(Cat(self.weights_valid, pending)), offered.eq(self.weights.b)]
-        m.d.comb += skew.i.eq(offered)
-
-        weights = self.registered(m, "weight", self.unpacked(m, "b", skew.o))
+        offered = Signal(config.columns * width, reset_less=True)
+        m.d.sync += [
+            pending.eq(Cat(self.weights.valid, pending)),
+            offered.eq(self.weights.payload.b),
+        ]
+        b_skewed = skewed(m, offered, skew, "skew_weights")
+        weights = self.registered(m, "weight", self.unpacked(m, "b", b_skewed))
         return weights, pending.any()

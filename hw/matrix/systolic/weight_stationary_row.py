@@ -1,14 +1,19 @@
 """Row of a weight-stationary array: its processing elements, one per column."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...arith.float.multiply_add import MultiplyAddConfig
 from ...emit.shared_block import SharedBlock
-from .processing_element import WeightStationaryProcessingElement, weight_stationary_word
+from .processing_element import (
+    NeighbourSignature,
+    WeightStationaryProcessingElement,
+    weight_stationary_word,
+)
 
 __all__ = ["WeightStationaryRow", "WeightStationaryRowConfig"]
 
@@ -43,12 +48,12 @@ class WeightStationaryRow(SharedBlock):
 
     Members
     -------
-    word : In(weight_stationary_word(config.element))
+    word : In(NeighbourSignature(weight_stationary_word(config.element)))
     weights : In(ArrayLayout(operand_layout, columns))
         Weight on each column.
-    c : In(columns * accumulator width)
+    c : In(NeighbourSignature(columns * accumulator width))
         Partial sums from the row above.
-    o : Out(columns * accumulator width)
+    o : Out(NeighbourSignature(columns * accumulator width))
         Partial sums to the row below.
 
     """
@@ -58,25 +63,25 @@ class WeightStationaryRow(SharedBlock):
         element = config.element
         width = config.columns * element.accumulator_format.width
         super().__init__({
-            "word": In(weight_stationary_word(element)),
+            "word": In(NeighbourSignature(weight_stationary_word(element))),
             "weights": In(data.ArrayLayout(element.operand_layout, config.columns)),
-            "c": In(width),
-            "o": Out(width),
+            "c": In(NeighbourSignature(width)),
+            "o": Out(NeighbourSignature(width)),
         })
 
     def build(self, platform):
         m = Module()
-        config = self.config.element
+        config, columns = self.config.element, range(self.config.columns)
         width = config.accumulator_format.width
-        word = self.word
-        for column in range(self.config.columns):
-            element = WeightStationaryProcessingElement(config)
+        elements = [WeightStationaryProcessingElement(config) for _ in columns]
+        connect(m, flipped(self.word), elements[0].word)
+        for left, right in pairwise(elements):
+            connect(m, left.next_word, right.word)
+        for column, element in enumerate(elements):
             m.submodules[f"pe_{column}"] = element
             m.d.comb += [
-                element.word.eq(word),
                 element.weight.eq(self.weights[column]),
-                element.c.eq(self.c.word_select(column, width)),
-                self.o.word_select(column, width).eq(element.o),
+                element.c.eq(self.c.payload.word_select(column, width)),
+                self.o.payload.word_select(column, width).eq(element.o),
             ]
-            word = element.next_word
         return m

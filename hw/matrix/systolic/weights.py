@@ -7,6 +7,8 @@ from amaranth.utils import ceil_log2
 
 from ...config import SystolicConfig
 from ...emit.component import Component
+from ...lib.streams import ResponseSignature
+from .weight_stationary import array_weights
 
 __all__ = ["Weights"]
 
@@ -37,9 +39,7 @@ class Weights(Component):
         The next tile may be swapped in now.
     swap : In(1)
         The tile is swapped in in this cycle. Only while `available`.
-    valid : Out(1)
-    row : Out(ceil_log2(rows))
-    weights : Out(columns * operand width)
+    o : Out(ResponseSignature(array_weights(config)))
 
     """
 
@@ -51,9 +51,7 @@ class Weights(Component):
             "level": In(level_width),
             "available": Out(1),
             "swap": In(1),
-            "valid": Out(1),
-            "row": Out(ceil_log2(config.rows)),
-            "weights": Out(width),
+            "o": Out(ResponseSignature(array_weights(config))),
         })
 
     def elaborate(self, platform):
@@ -63,17 +61,19 @@ class Weights(Component):
         loaded = Signal()  # all rows of the next tile are offered
         swapped = Signal()  # the tile being offered is already in use
         cooling = Signal(range(pause + 1))
+        row, valid = Signal(ceil_log2(rows)), self.o.valid
 
         m.d.comb += [
-            self.valid.eq(self.i.valid & ~loaded & (self.row.any() | (cooling == 0))),
-            self.i.ready.eq(self.valid),
-            self.weights.eq(self.i.payload),
-            self.available.eq(loaded | (self.valid & ~swapped & (self.level + self.row >= rows))),
+            valid.eq(self.i.valid & ~loaded & (row.any() | (cooling == 0))),
+            self.o.payload.row.eq(row),
+            self.o.payload.b.eq(self.i.payload),
+            self.i.ready.eq(valid),
+            self.available.eq(loaded | (valid & ~swapped & (self.level + row >= rows))),
         ]
         is_last = Signal()
-        m.d.comb += is_last.eq(self.valid & (self.row == rows - 1))
-        with m.If(self.valid):
-            m.d.sync += self.row.eq(self.row + 1)
+        m.d.comb += is_last.eq(valid & (row == rows - 1))
+        with m.If(valid):
+            m.d.sync += row.eq(row + 1)
         with m.If(is_last):
             m.d.sync += [loaded.eq(~swapped & ~self.swap), swapped.eq(0)]
         with m.Elif(self.swap):

@@ -167,13 +167,13 @@ class SequencerSurroundings:
         dut = self.dut
         if self.matrix.dataflow == "weight_stationary":
             operands = [
-                (dut.weights_valid, dut.weights, "weights", self.take_weights),
-                (dut.row_valid, dut.row, "row", self.take_row),
+                (dut.weights.valid, dut.weights.payload, "weights", self.take_weights),
+                (dut.row.valid, dut.row.payload, "row", self.take_row),
             ]
             if self.matrix.scales_rows:
-                operands.append((dut.scales_valid, dut.scales, "scales", self.take_scales))
+                operands.append((dut.scales.valid, dut.scales.payload, "scales", self.take_scales))
         else:
-            operands = [(dut.step_valid, dut.step, "step", self.take_step)]
+            operands = [(dut.step.valid, dut.step.payload, "step", self.take_step)]
         streams = [
             (dut.a.request, "a", self.read),
             (dut.b.request, "b", self.read),

@@ -1,5 +1,7 @@
 """Operand fetch: walks over a tile in shared memory and queues lines for the array."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -87,29 +89,33 @@ class OperandFetch(Component):
             })
         )
         address = self.walk(m, zero, tags, step)
-        taken = queue.o.valid & queue.o.ready
+        leaves = queue.o.valid & queue.o.ready
         # Isolates the walk from the arbitration of the memory banks.
         line = data.StructLayout({"address": len(address), "zero": 1, "tags": tags.shape()})
         m.submodules.requests = requests = RegisterSlice(line)
+        request: Any = stream.Signature(line).create()
+        arrival: Any = stream.Signature(layout).create()
+        connect(m, request, requests.i)
+        connect(m, arrival, queue.i)
         m.d.comb += [
-            requests.i.valid.eq(self.i.valid & room.any()),
-            requests.i.p.address.eq(address),
-            requests.i.p.zero.eq(zero),
-            requests.i.p.tags.eq(tags),
-            step.eq(requests.i.valid & requests.i.ready),
+            request.valid.eq(self.i.valid & room.any()),
+            request.p.address.eq(address),
+            request.p.zero.eq(zero),
+            request.p.tags.eq(tags),
+            step.eq(request.valid & request.ready),
         ]
-        m.d.sync += room.eq(room - step + taken)
+        m.d.sync += room.eq(room - step + leaves)
         arrived, arrived_zero = self.read_line(m, requests.o)
         beyond = Signal(self.elements)
         m.d.comb += [
             beyond.eq(C(-1, self.elements) << arrived.count),
-            queue.i.valid.eq(self.memory.response.valid | arrived_zero),
-            queue.i.p.line.eq(
+            arrival.valid.eq(self.memory.response.valid | arrived_zero),
+            arrival.p.line.eq(
                 self.memory.response.payload
                 & ~Cat(bit.replicate(self.transposer.width) for bit in beyond)
             ),
-            queue.i.p.transpose.eq(arrived.transpose),
-            queue.i.p.keep.eq(arrived.keep),
+            arrival.p.transpose.eq(arrived.transpose),
+            arrival.p.keep.eq(arrived.keep),
         ]
         # One cycle late at the start of a walk: none of its lines is in flight before.
         walks = Signal()

@@ -1,11 +1,14 @@
 """Transpose stage: transposes the marked blocks of an operand and forwards other lines."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import bits_for
 
 from ....emit.component import Component
+from ....lib.streams import ResponseSignature
 from .transposer import Transposer, TransposerConfig
 
 __all__ = ["TransposeStage", "transpose_line"]
@@ -55,6 +58,8 @@ class TransposeStage(Component):
         m = Module()
         size = self.config.size
         m.submodules.transposer = transposer = Transposer(self.config)
+        vector: Any = ResponseSignature(self.i.p.line.shape()).create()
+        connect(m, vector, transposer.i)
 
         step = Signal(range(size))
         full = Signal()  # a block is inside and leaves
@@ -75,8 +80,8 @@ class TransposeStage(Component):
             kept.eq(full & (step < keep)),
             can_enter.eq(Mux(feeds, self.i.valid, full & ~(begins & ~self.i.valid & self.more))),
             steps.eq(can_enter & (~kept | self.o.ready)),
-            transposer.enable.eq(steps),
-            transposer.i.eq(self.i.p.line),
+            vector.valid.eq(steps),
+            vector.payload.eq(self.i.p.line),
             self.i.ready.eq(Mux(self.passing, self.o.ready, feeds & steps)),
             self.o.valid.eq(self.passing | (can_enter & kept)),
             self.o.payload.eq(Mux(self.passing, self.i.p.line, transposer.o)),

@@ -8,6 +8,7 @@ from amaranth.utils import ceil_log2
 
 from ....config.checks import require_integer
 from ....emit.component import Component
+from ....lib.streams import ResponseSignature
 
 __all__ = ["Transposer", "TransposerConfig"]
 
@@ -36,10 +37,10 @@ class TransposerConfig:
 class Transposer(Component):
     """Streaming n x n transposer: rows in, columns out, one vector per cycle without a pause.
 
-    A step is a cycle with `enable`. Steps are counted in blocks of n from reset. Row j of block q
+    A step is a cycle with `i.valid`. Steps are counted in blocks of n from reset. Row j of block q
     enters in step ``q * n + j``. Its column j is on `o` in step ``(q + 1) * n + j``, while the
     rows of the next block enter. The latency is therefore n steps, and n more steps with any
-    input push out the last block. Nothing changes while `enable` is low; `o` is combinational
+    input push out the last block. Nothing changes while `i.valid` is low; `o` is combinational
     from registers.
 
     n x n registers shift towards row 0 during one block and towards column 0 during the next:
@@ -51,17 +52,15 @@ class Transposer(Component):
 
     Members
     -------
-    enable : In(1)
-        Step: a vector enters and one leaves.
-    i : In(size * width)
-        Element 0 lowest.
+    i : In(ResponseSignature(size * width))
+        Step: a vector enters, element 0 lowest, and one leaves.
     o : Out(size * width)
     """
 
     def __init__(self, config: TransposerConfig):
         self.config = config
         width = config.size * config.width
-        super().__init__({"enable": In(1), "i": In(width), "o": Out(width)})
+        super().__init__({"i": In(ResponseSignature(width)), "o": Out(width)})
 
     def elaborate(self, platform):
         m = Module()
@@ -70,13 +69,13 @@ class Transposer(Component):
         step = Signal(ceil_log2(size))
         along = Signal()
 
-        with m.If(self.enable):
+        with m.If(self.i.valid):
             m.d.sync += step.eq(step + 1)
             with m.If(step == size - 1):
                 m.d.sync += [step.eq(0), along.eq(~along)]
             for r, row in enumerate(rows):
-                after = rows[r + 1] if r + 1 < size else self.i
-                shifted = Cat(row[width:], self.i.word_select(r, width))
+                after = rows[r + 1] if r + 1 < size else self.i.payload
+                shifted = Cat(row[width:], self.i.payload.word_select(r, width))
                 m.d.sync += row.eq(Mux(along, shifted, after))
 
         m.d.comb += self.o.eq(Mux(along, Cat(row[:width] for row in rows), rows[0]))

@@ -84,8 +84,8 @@ def test_matches_golden_model(config):
         sums = deque([0] * STORED_LATENCY)
         for target, next_sums, read in zip(plan.targets, plan.sums, plan.reads, strict=True):
             address, accumulate = target or (0, 1)
-            ctx.set(dut.target, {"address": address, "accumulate": accumulate})
-            ctx.set(dut.target_valid, target is not None)
+            ctx.set(dut.target.payload, {"address": address, "accumulate": accumulate})
+            ctx.set(dut.target.valid, target is not None)
             ctx.set(dut.sums, sums.popleft())
             ctx.set(dut.read.valid, read is not None)
             ctx.set(dut.read.payload, read[0] if read else address)
@@ -123,8 +123,8 @@ def test_words_of_rows_are_filled_between_sums():
         pending, offered = list(writes), []
         while pending:
             target = rng.randrange(4) if rng.random() < 0.7 else None
-            ctx.set(dut.target, {"address": target or 0, "accumulate": 0})
-            ctx.set(dut.target_valid, target is not None)
+            ctx.set(dut.target.payload, {"address": target or 0, "accumulate": 0})
+            ctx.set(dut.target.valid, target is not None)
             offered.append(target)
             row, mask, words = pending[0]
             valid = rng.random() < 0.8
@@ -141,7 +141,7 @@ def test_words_of_rows_are_filled_between_sums():
                     for k, (old, new) in enumerate(zip(rows[row], words, strict=True))
                 ]
         ctx.set(dut.fill.valid, 0)
-        ctx.set(dut.target_valid, 0)
+        ctx.set(dut.target.valid, 0)
         for row, words in rows.items():
             ctx.set(dut.read.payload, row)
             ctx.set(dut.read.valid, 1)
@@ -158,8 +158,8 @@ def test_a_row_named_again_too_early_is_reported():
 
     async def testbench(ctx):
         for cycle in range(too_early + 2):
-            ctx.set(dut.target, {"address": 1, "accumulate": cycle != 0})
-            ctx.set(dut.target_valid, cycle in (0, too_early))
+            ctx.set(dut.target.payload, {"address": 1, "accumulate": cycle != 0})
+            ctx.set(dut.target.valid, cycle in (0, too_early))
             await ctx.tick()
 
     with pytest.raises(AssertionError):

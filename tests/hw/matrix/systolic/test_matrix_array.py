@@ -204,10 +204,10 @@ class Sequencer:
                 and loaded == active + 1
                 and cycle > swap_cycle + sent * config.element_latency
             )
-            ctx.set(dut.weights_valid, send)
+            ctx.set(dut.weights.valid, send)
             if send:
                 row = [int(x) for x in self.generations[loaded][sent]]
-                ctx.set(dut.weights, {"b": row, "row": sent})
+                ctx.set(dut.weights.payload, {"b": row, "row": sent})
                 sent += 1
                 if sent == config.rows:
                     sent, loaded = 0, loaded + 1
@@ -221,12 +221,12 @@ class Sequencer:
                 pointer, end = ctx.get(dut.progress.pointer), ctx.get(dut.progress.end)
                 is_row = self.may_offer(address, accumulate, cycle, pointer, end)
                 is_row = is_row and (not swap or loaded > active + 1)
-            ctx.set(dut.row_valid, is_row)
+            ctx.set(dut.row.valid, is_row)
             if is_row:
                 a = self.operands(config.rows)
                 active, swap_cycle = (active + 1, cycle) if swap else (active, swap_cycle)
                 ctx.set(
-                    dut.row,
+                    dut.row.payload,
                     {
                         "a": [int(x) for x in a],
                         "swap": swap,
@@ -238,7 +238,7 @@ class Sequencer:
                 self.last_offer[address] = cycle
             else:
                 # Invalid payloads must not matter.
-                ctx.set(dut.row, {"a": pad, "swap": 1, "address": 0, "accumulate": 1})
+                ctx.set(dut.row.payload, {"a": pad, "swap": 1, "address": 0, "accumulate": 1})
 
             is_command = isinstance(item, Tile)
             tile = item if is_command else self.awaited
@@ -256,7 +256,7 @@ class Sequencer:
                 self.end_early()
             cycle += 1
         ctx.set(
-            Cat(dut.row_valid, dut.weights_valid, dut.drain_command.valid, dut.progress.unfinished),
+            Cat(dut.row.valid, dut.weights.valid, dut.drain_command.valid, dut.progress.unfinished),
             0,
         )
         self.is_done = True
@@ -267,7 +267,7 @@ class Sequencer:
 def run(config, *, tiles, seed=1, bubbles=0.0, stall=0.0, gated=False):
     """Run random tiles; return the cycles taken. Gated, it has a clock only if there is work."""
     dut = MatrixArray(config)
-    clocked = dut.row_valid | dut.weights_valid | dut.drain_command.valid | dut.busy
+    clocked = dut.row.valid | dut.weights.valid | dut.drain_command.valid | dut.busy
     sequencer = Sequencer(
         config,
         dut,
@@ -331,17 +331,17 @@ def test_a_row_is_in_flight_until_it_is_written_and_weights_only_need_a_clock(na
     dut = MatrixArray(CONFIGS[name])
 
     async def testbench(ctx):
-        ctx.set(dut.weights_valid, 1)
+        ctx.set(dut.weights.valid, 1)
         await ctx.tick()
-        ctx.set(dut.weights_valid, 0)
+        ctx.set(dut.weights.valid, 0)
         for _ in range(CONFIGS[name].columns + 1):
             assert ctx.get(dut.busy)
             assert not ctx.get(dut.in_flight)
             await ctx.tick()
         assert not ctx.get(dut.busy)
-        ctx.set(dut.row_valid, 1)
+        ctx.set(dut.row.valid, 1)
         await ctx.tick()
-        ctx.set(dut.row_valid, 0)
+        ctx.set(dut.row.valid, 0)
         cycles = 0
         while ctx.get(dut.in_flight):
             await ctx.tick()

@@ -127,11 +127,11 @@ def test_matches_golden_model(config, early):
             index, b = weights or (noise.randrange(config.rows), [0x55] * config.columns)
             a, b = [int(x) for x in a], [int(x) for x in b]
             target = {"address": len(seen) % config.accumulator_rows, "accumulate": swap}
-            ctx.set(dut.row, {"a": a, "swap": swap, **target})
-            ctx.set(dut.row_valid, row is not None)
-            ctx.set(dut.weights_valid, weights is not None)
-            ctx.set(dut.weights, {"b": b, "row": index})
-            sampled = await ctx.tick().sample(dut.sums, dut.target_valid, dut.target)
+            ctx.set(dut.row.payload, {"a": a, "swap": swap, **target})
+            ctx.set(dut.row.valid, row is not None)
+            ctx.set(dut.weights.valid, weights is not None)
+            ctx.set(dut.weights.payload, {"b": b, "row": index})
+            sampled = await ctx.tick().sample(dut.sums, dut.target.valid, dut.target.payload)
             seen.append(sampled[2:])
         assert len(schedule.expected) > 10
         for cycle, sums in schedule.expected:

@@ -110,9 +110,11 @@ def test_matches_golden_model(config, bubbles):
         for cycle in range(length):
             step = steps.cycles[cycle] if cycle < len(steps.cycles) else None
             # Invalid payloads must not matter.
-            ctx.set(dut.step, step or noise)
-            ctx.set(dut.step_valid, step is not None)
-            sampled = await ctx.tick().sample(dut.sums, dut.target_valid, dut.target, dut.in_flight)
+            ctx.set(dut.step.payload, step or noise)
+            ctx.set(dut.step.valid, step is not None)
+            sampled = await ctx.tick().sample(
+                dut.sums, dut.target.valid, dut.target.payload, dut.in_flight
+            )
             sums, target_valid, target, in_flight = sampled[2:]
             if cycle in steps.rows:
                 expected_target, expected_sums = steps.rows[cycle]
@@ -132,10 +134,10 @@ def test_in_flight_while_a_tile_is_open():
     dut = OutputStationaryMesh(CONFIGS[1])
 
     async def testbench(ctx):
-        ctx.set(dut.step_valid, 1)
-        ctx.set(dut.step.first, 1)
+        ctx.set(dut.step.valid, 1)
+        ctx.set(dut.step.payload.first, 1)
         await ctx.tick()
-        ctx.set(dut.step_valid, 0)
+        ctx.set(dut.step.valid, 0)
         for _ in range(50):
             await ctx.tick()
             assert ctx.get(dut.in_flight)

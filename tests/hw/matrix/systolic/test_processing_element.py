@@ -62,13 +62,13 @@ class UnpackedElement(wiring.Component):
         m.d.comb += [
             unpack_a.i.eq(self.a),
             unpack_b.i.eq(self.weight),
-            element.word.a.eq(unpack_a.o),
-            element.word.load.eq(self.load),
-            element.word.swap.eq(self.swap),
+            element.word.payload.a.eq(unpack_a.o),
+            element.word.payload.load.eq(self.load),
+            element.word.payload.swap.eq(self.swap),
             element.weight.eq(unpack_b.o),
             element.c.eq(self.c),
             self.o.eq(element.o),
-            self.next_flags.eq(Cat(element.next_word.load, element.next_word.swap)),
+            self.next_flags.eq(Cat(element.next_word.payload.load, element.next_word.payload.swap)),
         ]
         return m
 

@@ -1,13 +1,30 @@
-"""Tests of `hw.matrix.systolic.fetch.transposer` and `skew` against list comprehensions."""
+"""Tests of `hw.matrix.systolic.fetch.transposer` and `skewed` against list comprehensions."""
 
 import random
 
 import pytest
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from spica.hw.matrix.systolic.fetch.transposer import Transposer, TransposerConfig
-from spica.hw.matrix.systolic.skew import Skew, SkewConfig
+from spica.hw.matrix.systolic.skew import SkewConfig, skewed
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.packing import joined
+
+
+class Skew(wiring.Component):
+    """A word, and the same word with skewed lanes."""
+
+    def __init__(self, config):
+        self.config = config
+        width = config.lanes * config.width
+        super().__init__({"i": In(width), "o": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(skewed(m, self.i, self.config, "stage"))
+        return m
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
@@ -25,11 +42,11 @@ def test_columns_come_a_block_later(size, width, stall):
         seen = []
         for row in rows:
             while rng.random() < stall:
-                ctx.set(dut.enable, 0)
-                ctx.set(dut.i, rng.getrandbits(size * width))
+                ctx.set(dut.i.valid, 0)
+                ctx.set(dut.i.payload, rng.getrandbits(size * width))
                 await ctx.tick()
-            ctx.set(dut.enable, 1)
-            ctx.set(dut.i, joined(row, width))
+            ctx.set(dut.i.valid, 1)
+            ctx.set(dut.i.payload, joined(row, width))
             _, _, out = await ctx.tick().sample(dut.o)
             seen.append(out)
         assert seen[size:] == [joined(column, width) for column in columns]
