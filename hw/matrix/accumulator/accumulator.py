@@ -1,6 +1,5 @@
 """Accumulator: an SRAM of partial-sum rows that adds or overwrites incoming rows."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth import *
@@ -8,22 +7,19 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Flow, In, Out, connect
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from ...arith.float.add import Add, AddConfig
 from ...arith.float.multiply import Multiply, MultiplyConfig
 from ...config import SystolicConfig
-from ...config.formats import FloatFormat, IntFormat
+from ...config.formats import FloatFormat
 from ...emit.component import Component
-from ...emit.shared_block import SharedBlock
 from ...isa.commands import FLOAT_ONE
 from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import ResponseSignature
+from .lane import AccumulatorLane, LaneConfig
 
 __all__ = [
     "SCALE_LATENCY",
     "STORED_LATENCY",
     "Accumulator",
-    "AccumulatorLane",
-    "LaneConfig",
     "accumulator_banks",
     "accumulator_fill",
     "accumulator_target",
@@ -94,61 +90,6 @@ def scale_members(config: SystolicConfig, flow: Flow) -> dict[str, Any]:
     if not config.scales_rows:
         return {}
     return {"scales": flow(ResponseSignature(row_scales(config)))}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaneConfig:
-    """Format and latency of one accumulator lane."""
-
-    form: FloatFormat | IntFormat
-    latency: int
-
-    @property
-    def identity(self) -> int:
-        """Neutral element of the addition: -0, as +0 would change the sign of -0."""
-        return 1 << (self.form.width - 1) if isinstance(self.form, FloatFormat) else 0
-
-
-class AccumulatorLane(SharedBlock):
-    """Adder lane of the accumulator: ``o = sum + addend``, `config.latency` cycles later.
-
-    One sum per cycle, no back-pressure.
-
-    Parameters
-    ----------
-    config : LaneConfig
-
-    Members
-    -------
-    sum : In(config.form.width)
-    addend : In(config.form.width)
-    o : Out(config.form.width)
-
-    """
-
-    def __init__(self, config: LaneConfig):
-        self.config = config
-        width = config.form.width
-        super().__init__({
-            "sum": In(width),
-            "addend": In(width),
-            "o": Out(width),
-        })
-
-    def build(self, platform):
-        m = Module()
-        config = self.config
-        if isinstance(config.form, FloatFormat):
-            m.submodules.add = add = Add(AddConfig(form=config.form, latency=config.latency))
-            m.d.comb += [add.a.eq(self.sum), add.b.eq(self.addend), self.o.eq(add.o)]
-            return m
-        total = (self.sum + self.addend)[: config.form.width]
-        for cycle in range(config.latency):
-            stage = Signal(config.form.width, reset_less=True, name=f"total_{cycle}")
-            m.d.sync += stage.eq(total)
-            total = stage
-        m.d.comb += self.o.eq(total)
-        return m
 
 
 class Accumulator(Component):
@@ -284,7 +225,7 @@ class Accumulator(Component):
             ]
         return m
 
-    def write_fill(self, m, write, number, select, is_written):
+    def write_fill(self, m: Module, write: Any, number: int, select: int, is_written: Value):
         """Write words of D to SRAM `number`, by its port `write`, unless sums are written there."""
         fill = self.fill.payload
         with m.If((fill.address[:select] == number) & ~is_written):
