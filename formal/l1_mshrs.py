@@ -107,7 +107,7 @@ class OneLine(Properties):
         m.d.comb += [
             Assert(dut.joins == joins),
             Assert(dut.free == ~live),
-            Assert(dut.taken == Mux(live & same_set, kept.way, 0)),
+            Assert(dut.reserved == Mux(live & same_set, kept.way, 0)),
             Assert(replay.valid == here),
             Assert(~here | (replay.waiting == waiting)),
             Assert(~here | (replay.errors == errors)),

@@ -1,5 +1,7 @@
 """Age matrix: orders requesters by arrival and selects the oldest."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -9,7 +11,7 @@ from ..emit.shared_block import SharedBlock
 __all__ = ["AgeMatrix", "oldest"]
 
 
-def oldest(requests: Value, older) -> Value:
+def oldest(requests: Value, older: Sequence[Value]) -> Value:
     """Return the oldest of `requests`, one-hot.
 
     `older[n]` has the bits of the requesters older than n, as in `AgeMatrix.older`.

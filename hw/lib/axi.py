@@ -1,6 +1,7 @@
 """AXI4 and AXI4-Lite signatures with the standard port names, grouped by channel."""
 
 from types import SimpleNamespace
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -25,13 +26,13 @@ RESPONSE_OKAY = 0b00
 RESPONSE_SLAVE_ERROR = 0b10
 
 
-def channel(axi, prefix: str) -> SimpleNamespace:
+def channel(axi: Any, prefix: str) -> SimpleNamespace:
     """Return the signals of channel ``ar``, ``r``, ``aw``, ``w`` or ``b``, without its prefix."""
     names = [name for name in axi.signature.members if name.startswith(prefix)]
     return SimpleNamespace(**{name.removeprefix(prefix): getattr(axi, name) for name in names})
 
 
-def whole_beats(axi, letter: str) -> list:
+def whole_beats(axi: Any, letter: str) -> list:
     """Return the assignments that set ``ar`` or ``aw`` to incrementing bursts of full beats.
 
     `axi` is an interface of `Axi4Signature`, seen from its master.

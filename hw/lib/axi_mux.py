@@ -1,6 +1,8 @@
 """AXI4 multiplexer: several masters at one slave."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
@@ -117,7 +119,7 @@ class AxiMux(SharedBlock):
         )
         return m
 
-    def pass_addresses(self, m: Module, letter: str, sources, order: Queue | None):
+    def pass_addresses(self, m: Module, letter: str, sources: Sequence[Any], order: Queue | None):
         """Merge bursts round-robin, and queue the source of each write's data."""
         layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
         m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
@@ -146,7 +148,7 @@ class AxiMux(SharedBlock):
                 order.i.payload.eq(burst.source),
             ]
 
-    def pass_data(self, m: Module, sources, order: Queue):
+    def pass_data(self, m: Module, sources: Sequence[Any], order: Queue):
         """Connect the write data of the master whose burst is next."""
         o = self.o
         for k, source in enumerate(sources):
@@ -162,7 +164,7 @@ class AxiMux(SharedBlock):
                     ]
         m.d.comb += order.o.ready.eq(o.wvalid & o.wready & o.wlast)
 
-    def pass_back(self, m: Module, letter: str, fields, sources):
+    def pass_back(self, m: Module, letter: str, fields: Sequence[str], sources: Sequence[Any]):
         """Route read data or responses to the master in their id."""
         o, width = channel(self.o, letter), self.config.id_width
         for k, source in enumerate(sources):

@@ -90,7 +90,7 @@ class CarrySelectAdd(Component):
         return m
 
 
-def add_in_halves(a, b, width: int):
+def add_in_halves(a: Value, b: Value, width: int):
     """Return ``(a + b) mod 2**width`` with half the depth of a plain adder.
 
     For addresses: the upper half is computed without a carry in, in parallel with the lower half,

@@ -1,6 +1,7 @@
 """Round-robin merge of several streams into one."""
 
 from amaranth import *
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -30,7 +31,7 @@ class Merge(Component):
         The payload and the number of its input.
     """
 
-    def __init__(self, shape, inputs: int):
+    def __init__(self, shape: ShapeLike, inputs: int):
         if inputs < 1:
             raise ValueError(f"inputs must be at least 1, not {inputs!r}")
         self.inputs = inputs

@@ -1,5 +1,7 @@
 """Sets of bits: number, lowest; decoder, encoder and multiplexer of one-hot values."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.utils import ceil_log2
 
@@ -27,7 +29,7 @@ def ones(bits: Value) -> Value:
     return ones(bits[:half]) + ones(bits[half:])
 
 
-def union(sets) -> Value:
+def union(sets: Sequence[Value]) -> Value:
     """Return the set of all bits that are set in one of `sets`, by a balanced tree of OR."""
     if len(sets) == 1:
         return sets[0]
@@ -56,7 +58,7 @@ def number_of(chosen: Value) -> Value:
     )
 
 
-def select_one(grant: Value, values) -> Value:
+def select_one(grant: Value, values: Sequence[Value]) -> Value:
     """Return the one of `values` whose bit is set in the one-hot `grant`, 0 if there is none.
 
     A balanced tree of OR, less deep than `select`.
@@ -67,7 +69,7 @@ def select_one(grant: Value, values) -> Value:
     return select_one(grant[:half], values[:half]) | select_one(grant[half:], values[half:])
 
 
-def select(grant: Value, values) -> Value:
+def select(grant: Value, values: Sequence[Value]) -> Value:
     """Return the one of `values` at the highest bit set in `grant`, for example a one-hot value.
 
     A balanced tree of ``len(values) - 1`` multiplexers. The result is undefined if `grant` is 0.

@@ -1,11 +1,12 @@
 """Pipeline cuts: optional registers between the stages of a datapath."""
 
 from amaranth import *
+from amaranth.hdl import ValueLike
 
 __all__ = ["cut", "delayed"]
 
 
-def cut(m: Module, stage: str, *, registered: bool, **values):
+def cut(m: Module, stage: str, *, registered: bool, **values: ValueLike):
     """Return signals that hold `values`, one cycle later if `registered`.
 
     The signals are named ``<stage>_<name>``; registers have no reset.
@@ -20,7 +21,7 @@ def cut(m: Module, stage: str, *, registered: bool, **values):
     return passed
 
 
-def delayed(m: Module, cycles: int, **values):
+def delayed(m: Module, cycles: int, **values: ValueLike):
     """Return signals that hold `values`, delayed by `cycles` cycles."""
     for cycle in range(cycles):
         passed = cut(m, f"delayed_{cycle + 1}", registered=True, **values)

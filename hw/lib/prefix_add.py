@@ -60,7 +60,7 @@ class PrefixAdd(Component):
         return m
 
 
-def prefix_carries(m: Module, generate, propagate):
+def prefix_carries(m: Module, generate: Value, propagate: Value):
     """Return the carries out of each bit, and the bits that pass a carry from below bit 0.
 
     `generate` and `propagate` are the bits that generate a carry and those that propagate one.

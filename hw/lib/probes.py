@@ -1,5 +1,7 @@
 """Flattened streams and responses: one port per field, for the top of a design."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
@@ -44,14 +46,14 @@ class MonitorSignature(wiring.Signature):
         super().__init__({"valid": Out(1), "ready": Out(1), **field_ports(layout)})
 
 
-def probe_stream(m: Module, source, port) -> None:
+def probe_stream(m: Module, source: Any, port: Any) -> None:
     """Connect a stream to a probe port of `MonitorSignature`."""
     m.d.comb += [port.valid.eq(source.valid), port.ready.eq(source.ready)]
     for name in field_ports(port.signature.layout):
         m.d.comb += getattr(port, name).eq(Value.cast(getattr(source.payload, name)))
 
 
-def flatten(m: Module, source, port) -> None:
+def flatten(m: Module, source: Any, port: Any) -> None:
     """Connect a stream or response to a port with one member per field."""
     m.d.comb += port.valid.eq(source.valid)
     if "ready" in port.signature.members:
@@ -60,7 +62,7 @@ def flatten(m: Module, source, port) -> None:
         m.d.comb += getattr(port, name).eq(Value.cast(getattr(source.payload, name)))
 
 
-def unflatten(m: Module, port, sink) -> None:
+def unflatten(m: Module, port: Any, sink: Any) -> None:
     """Connect a port with one member per field to a stream or response of their struct."""
     m.d.comb += sink.valid.eq(port.valid)
     if "ready" in port.signature.members:
@@ -69,7 +71,7 @@ def unflatten(m: Module, port, sink) -> None:
         m.d.comb += Value.cast(getattr(sink.payload, name)).eq(getattr(port, name))
 
 
-def relay(m: Module, inner, outer) -> None:
+def relay(m: Module, inner: Any, outer: Any) -> None:
     """Drive a port whose members are all outputs from one of the same signature inside."""
     values, ports = (interface.signature.flatten(interface) for interface in (inner, outer))
     m.d.comb += [port.eq(value) for (*_, value), (*_, port) in zip(values, ports, strict=True)]

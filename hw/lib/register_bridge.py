@@ -170,7 +170,7 @@ class RegisterBridge(SharedBlock):
             self.serve(m, number, block, write, read, data)
         return m
 
-    def advance(self, m, channel, address):
+    def advance(self, m: Module, channel: "Channel", address: Value):
         """Accept an address, decode its block, and refuse an address outside all blocks."""
         with m.If(channel.arrived):
             m.d.sync += [channel.held.eq(1), channel.address.eq(address)]
@@ -186,7 +186,15 @@ class RegisterBridge(SharedBlock):
         with m.If(channel.left):
             m.d.sync += [channel.held.eq(0), channel.issued.eq(0), channel.answered.eq(0)]
 
-    def serve(self, m, number, block, write, read, data):
+    def serve(
+        self,
+        m: Module,
+        number: int,
+        block: RegisterBlock,
+        write: "Channel",
+        read: "Channel",
+        data: Signal,
+    ):
         """Drive the bus of one unit: one access at a time, writes before reads."""
         unit = getattr(self, block.name)
         active = Signal(name=f"{block.name}_active")
@@ -225,7 +233,7 @@ class Channel:
     """Signals of the read or the write channel: one access from its address to its response."""
 
     def __init__(self, name: str, address_width: int, blocks: int):
-        def bit(what):
+        def bit(what: str):
             return Signal(name=f"{name}_{what}")
 
         self.name = name

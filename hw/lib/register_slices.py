@@ -1,6 +1,7 @@
 """Register slices: break the paths of a stream, in one direction or both, and keep its order."""
 
 from amaranth import *
+from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,7 +24,7 @@ class Slice(Component):
     o : Out(stream.Signature(shape))
     """
 
-    def __init__(self, shape):
+    def __init__(self, shape: ShapeLike):
         self.shape = shape
         super().__init__({
             "i": In(stream.Signature(shape)),

@@ -162,7 +162,7 @@ class StreamPrefetcher(SharedBlock):
             m.d.sync += [one.eq(0) for one in streams]
         return m
 
-    def follow(self, m: Module, one, moves: Value, line: Signal, finds: Value):
+    def follow(self, m: Module, one: data.View, moves: Value, line: Signal, finds: Value):
         """Match a line with a stream; advance the stream if `moves`."""
         ahead = self.config.ahead
         place = Signal(self.config.line_width)  # distance of `line` below the stream's last line

@@ -1,6 +1,7 @@
 """Stream building blocks: a FIFO queue and a response that cannot be refused."""
 
 from amaranth import *
+from amaranth.hdl import ShapeLike
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -13,7 +14,7 @@ __all__ = ["Queue", "ResponseSignature"]
 class ResponseSignature(wiring.Signature):
     """A response a known time after its request: `valid` and `payload`, without back-pressure."""
 
-    def __init__(self, payload):
+    def __init__(self, payload: ShapeLike):
         self.payload_shape = payload
         super().__init__({"valid": Out(1), "payload": Out(payload)})
 
@@ -39,7 +40,7 @@ class Queue(Component):
         Payloads currently held.
     """
 
-    def __init__(self, shape, depth: int):
+    def __init__(self, shape: ShapeLike, depth: int):
         if depth < 1:
             raise ValueError(f"depth must be at least 1, not {depth!r}")
         self.shape = shape

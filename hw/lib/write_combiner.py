@@ -1,5 +1,6 @@
 """Write combiner: merges writes of beats to bursts while they wait for memory."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amaranth import *
@@ -166,7 +167,16 @@ class WriteCombiner(SharedBlock):
         m.d.comb += self.busy.eq(waits.any() | held.any() | self.beat.valid)
         return m
 
-    def accept(self, m: Module, matches, following, in_use, written, memory, begins: Signal):
+    def accept(
+        self,
+        m: Module,
+        matches: Signal,
+        following: Signal,
+        in_use: Value,
+        written: Sequence[Signal],
+        memory: Sram,
+        begins: Signal,
+    ):
         """Accept a write into its held line, or into a new one if it `begins`."""
         config, write = self.config, self.i.payload
         place = one_hot(m, write.beat[: config.place_width], config.line_beats, "place")
@@ -184,18 +194,25 @@ class WriteCombiner(SharedBlock):
             with m.If(accepted & where[number]):
                 m.d.sync += beats.eq(Mux(self.joins, beats, 0) | place)
         into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))
+        numbers = range(config.beat_bytes)
+        marked = [Cat(write.data.word_select(n, 8), write.strobes[n]) for n in numbers]
         m.d.comb += [
             memory.write.mask.eq(Mux(accepted, into, 0)),
             memory.write.address.eq(Cat(write.beat[: config.place_width], self.line)),
-            memory.write.data.eq(
-                Cat(
-                    Cat(write.data.word_select(byte, 8), write.strobes[byte])
-                    for byte in range(config.beat_bytes)
-                )
-            ),
+            memory.write.data.eq(Cat(marked)),
         ]
 
-    def decide(self, m: Module, offers, waits, in_use, following, requesting, written, begins):
+    def decide(
+        self,
+        m: Module,
+        offers: Signal,
+        waits: Signal,
+        in_use: Value,
+        following: Signal,
+        requesting: Signal,
+        written: Sequence[Signal],
+        begins: Signal,
+    ):
         """Offer the oldest line when it need not wait for further writes."""
         offered, is_due, patience = Signal(), Signal(), self.config.patience
         is_old, is_ripe = Signal.like(waits), Signal.like(waits)
@@ -223,7 +240,9 @@ class WriteCombiner(SharedBlock):
         with m.Else():
             m.d.sync += [is_old.eq(is_old & ~begun), is_ripe.eq(is_ripe & ~begun)]
 
-    def offer_burst(self, m: Module, requesting, addresses, written) -> Value:
+    def offer_burst(
+        self, m: Module, requesting: Signal, addresses: Sequence[Signal], written: Sequence[Signal]
+    ) -> Value:
         """Drive the burst of the oldest line; return whether it is accepted."""
         requested, count = Signal(), self.config.line_beats
         # Signals, as a sliced expression would be emitted again for each slice.
@@ -244,7 +263,9 @@ class WriteCombiner(SharedBlock):
             m.d.sync += requesting.eq(requesting.rotate_left(1))
         return requested
 
-    def send(self, m: Module, ready, sending, written, memory) -> Value:
+    def send(
+        self, m: Module, ready: Value, sending: Signal, written: Sequence[Signal], memory: Sram
+    ) -> Value:
         """Read a beat of the next line to send; return whether it is its last."""
         beats, place, after, above = (
             Signal(self.config.line_beats, name=f"sending_{name}")

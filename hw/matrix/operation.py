@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from amaranth import *
 from amaranth.lib import data
 from amaranth.utils import bits_for, exact_log2
 
@@ -130,7 +131,7 @@ def operation(config: MatrixUnitConfig) -> data.StructLayout:
     })
 
 
-def output_groups(config: MatrixUnitConfig, j_blocks):
+def output_groups(config: MatrixUnitConfig, j_blocks: Value):
     """Return the number of groups of interleaved column blocks, and the size of the last group.
 
     An output-stationary array interleaves as many column blocks as its multiply-add has cycles

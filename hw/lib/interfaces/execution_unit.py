@@ -1,8 +1,10 @@
 """Interface of an execution unit: operations from a collector, results to a writeback bus."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import data
+from amaranth.lib import data, stream
 
 from ...config import PipelineConfig
 from ...isa.operations import OPERATION_WIDTH
@@ -38,14 +40,14 @@ def more_field(config: PipelineConfig) -> dict[str, ShapeLike]:
     return {"more": 1} if config.group_sizes else {}
 
 
-def begins(source) -> Value:
+def begins(source: stream.Interface) -> Value:
     """Return whether an instruction, not a later micro-operation of it, leaves on this stream."""
     leaves = source.valid & source.ready
     has_beat = "beat" in source.payload.shape().members
     return leaves & (source.payload.beat == 0) if has_beat else leaves
 
 
-def ends(bus) -> Value:
+def ends(bus: Any) -> Value:
     """Return whether an instruction completes with the result on this writeback bus."""
     has_more = "more" in bus.payload.shape().members
     return bus.valid & ~bus.payload.more if has_more else bus.valid

@@ -209,7 +209,7 @@ class Drain(Component):
         ]
         return m
 
-    def convert(self, m, reader, is_wide):
+    def convert(self, m: Module, reader: DrainReader, is_wide: Value):
         """Return the converted row read ``STORED_LATENCY + lane.latency`` cycles ago."""
         width = self.config.accumulator_format.width
         wide, narrow = [], []
@@ -226,7 +226,7 @@ class Drain(Component):
                 narrow.append(lane.narrow)
         return Mux(is_wide, Cat(wide), Cat(narrow)) if narrow else Cat(wide)
 
-    def send(self, m, queue, row, row_valid, row_beats):
+    def send(self, m: Module, queue: Queue, row: Value, row_valid: Value, row_beats: Value):
         """Split `row` into beats, low columns first, while the reader pauses."""
         beat_width = 8 * self.config.drain_bytes
         held = Signal(self.wide_beats * beat_width, reset_less=True)

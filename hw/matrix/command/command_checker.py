@@ -93,7 +93,7 @@ class CommandChecker(Component):
         self.check_extents(m, extents)
         return m
 
-    def derive_parts(self, m):
+    def derive_parts(self, m: Module):
         """Set the parts of the operation and their options."""
         matrix, state, operation = self.config.matrix, self.state, self.operation
         parts, control = state.parts, state.control
@@ -112,7 +112,7 @@ class CommandChecker(Component):
             operation.scale.eq(state.scale),
         ]
 
-    def derive_sizes(self, m, extents):
+    def derive_sizes(self, m: Module, extents: Any):
         """Set sizes and addresses."""
         matrix, state, operation = self.config.matrix, self.state, self.operation
         row_shift, operand_shift = exact_log2(matrix.rows), exact_log2(matrix.operand_bytes)
@@ -142,7 +142,7 @@ class CommandChecker(Component):
             ),
         ]
 
-    def derive_rows(self, m, extents):
+    def derive_rows(self, m: Module, extents: Any):
         """Set the accumulator rows, and the scales of their rows."""
         matrix, state, operation = self.config.matrix, self.state, self.operation
         row_shift = exact_log2(matrix.rows)
@@ -158,7 +158,7 @@ class CommandChecker(Component):
                 operation.scales_line.eq(state.scales_line),
             ]
 
-    def derive_d(self, m):
+    def derive_d(self, m: Module):
         """Set the load of D."""
         state, operation = self.state, self.operation
         above = 32 - exact_log2((1 << 32) - SHARED_BASE)  # bits that shared memory has set
@@ -189,7 +189,7 @@ class CommandChecker(Component):
         )
         return operation.load_d & (operation.d_address[:2].any() | beyond)
 
-    def check_legality(self, m):
+    def check_legality(self, m: Module):
         """Refuse operations that this unit does not support."""
         matrix, state, operation = self.config.matrix, self.state, self.operation
         parts, control = state.parts, state.control
@@ -215,7 +215,7 @@ class CommandChecker(Component):
         ]
         m.d.comb += self.illegal.eq(Cat(refused).any())
 
-    def check_sizes(self, m):
+    def check_sizes(self, m: Module):
         """Refuse bounds outside their legal range."""
         matrix, limits, state = (
             self.config.matrix,
@@ -232,7 +232,7 @@ class CommandChecker(Component):
             wrong += [size == 0, size > limit, pad >= block]
         m.d.comb += self.sizes_wrong.eq(Cat(wrong).any())
 
-    def check_extents(self, m, extents):
+    def check_extents(self, m: Module, extents: Any):
         """Refuse matrices that exceed their memory."""
         matrix, limits = self.config.matrix, OperationLimits(config=self.config)
         state, operation = self.state, self.operation

@@ -12,6 +12,7 @@ from ...emit.component import Component
 from ...isa.commands import (
     CISC_MAPS,
     FLOAT_ONE,
+    CiscCommand,
     CiscKind,
     ConfigKind,
     Function,
@@ -121,7 +122,14 @@ class CommandDecoder(Component):
                     m.next = "DECODE"
         return m
 
-    def decode_rocc(self, m, state, is_loop, refuse_word, refuse_value):
+    def decode_rocc(
+        self,
+        m: Module,
+        state: data.View,
+        is_loop: Signal,
+        refuse_word: Signal,
+        refuse_value: Signal,
+    ):
         """Execute a RoCC word; set `is_loop` if it starts an operation."""
         matrix, rs1, rs2 = self.config.matrix, self.i.p.rs1, self.i.p.rs2
         word = data.View(rocc_layout, self.i.p.word)
@@ -129,7 +137,7 @@ class CommandDecoder(Component):
         too_long = (rs1[32:] | rs2[32:]).any()
         stride_too_long = too_long | (rs1[30:32] | rs2[30:32]).any()
 
-        def set_pair(first, second, refused):
+        def set_pair(first: Value, second: Value, refused: Value):
             m.d.comb += refuse_value.eq(refused)
             with m.If(~refused):
                 m.d.sync += [target.eq(source) for target, source in ((first, rs1), (second, rs2))]
@@ -172,7 +180,7 @@ class CommandDecoder(Component):
             with m.Default():
                 m.d.comb += refuse_word.eq(1)
 
-    def decode_config(self, m, state, refuse_word):
+    def decode_config(self, m: Module, state: data.View, refuse_word: Signal):
         """Execute a CONFIG word."""
         matrix = self.config.matrix
         execute = data.View(config_execute, self.i.p.rs1)
@@ -200,7 +208,7 @@ class CommandDecoder(Component):
             with m.Default():
                 m.d.comb += refuse_word.eq(1)
 
-    def decode_cisc(self, m, state, is_loop, refuse_word):
+    def decode_cisc(self, m: Module, state: data.View, is_loop: Signal, refuse_word: Signal):
         """Execute a CISC word; set `is_loop` if it starts an operation."""
         matrix = self.config.matrix
         word = data.View(cisc_word, self.i.p.word)
@@ -245,11 +253,11 @@ class CommandDecoder(Component):
                 state.pad_k.eq(0),
             ]
 
-    def set_loop(self, m, state, command, word):
+    def set_loop(self, m: Module, state: data.View, command: CiscCommand, word: data.View):
         """Set the state of SPAD_AB and LOOP_WS for one CISC command."""
         matrix, size = self.config.matrix, exact_log2(self.config.shared.size)
 
-        def line(count, parts, access):
+        def line(count: Value, parts: int, access: int):
             """Return `count` parts of shared memory, in accesses of `access` bytes."""
             return (count << size) >> exact_log2(parts * access)
 

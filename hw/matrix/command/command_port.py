@@ -1,5 +1,7 @@
 """Registers of the matrix unit and the commands written to them."""
 
+from collections.abc import Mapping
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -108,7 +110,7 @@ class Command(Component):
         )
         return m
 
-    def count_and_report(self, m, decode):
+    def count_and_report(self, m: Module, decode: CommandDecoder):
         """Update the registers written by the unit itself."""
         error = Signal(3)
         error_word = Signal(32)
@@ -132,7 +134,7 @@ class Command(Component):
             m.d.sync += error_word.eq(decode.i.p.word)
         return error, error_word, computes_done
 
-    def serve(self, m, decode, readable):
+    def serve(self, m: Module, decode: CommandDecoder, readable: Mapping[str, Value]):
         """Answer accesses, and forward command words to `decode`."""
         request, response = self.registers.request, self.registers.response
         held = Signal(command_word)

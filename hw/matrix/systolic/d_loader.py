@@ -130,7 +130,7 @@ class DLoader(Component):
         self.form_descriptor(m, work, row, Mux(is_last, work.bytes, size))
         return m
 
-    def form_descriptor(self, m, work, row, width):
+    def form_descriptor(self, m: Module, work: data.View, row: Value, width: Value):
         """Set the descriptor of one column block, `width` bytes wide."""
         descriptor, size = self.descriptor.payload, self.config.matrix.fill_bytes
         place = row << exact_log2(size)

@@ -47,11 +47,13 @@ class Dataflow(ABC):
         """Return the loops of an operation's issue by name, with their most iterations."""
 
     @abstractmethod
-    def form_loops(self, config: MatrixUnitConfig, operation, work) -> list:
+    def form_loops(self, config: MatrixUnitConfig, operation: data.View, work: data.View) -> list:
         """Return the assignments of the loops of `work`."""
 
     @abstractmethod
-    def form_walks(self, config: MatrixUnitConfig, operation, a, b) -> list:
+    def form_walks(
+        self, config: MatrixUnitConfig, operation: data.View, a: data.View, b: data.View
+    ) -> list:
         """Return the assignments of the walks of A and B for `operation`."""
 
     @abstractmethod

@@ -52,13 +52,15 @@ class Mesh(Component):
             "busy": Out(1),
         })
 
-    def deskew(self, m, sums: Value):
+    def deskew(self, m: Module, sums: Value):
         """Align the sums that leave the columns one cycle after another."""
         lanes, width = self.config.columns, self.config.accumulator_format.width
         aligned = skewed(m, sums, SkewConfig(lanes=lanes, width=width, falling=True), "deskew")
         m.d.comb += self.sums.eq(aligned)
 
-    def delayed_target(self, m, operand, valid: Value, latency: int) -> tuple[Signal, Value]:
+    def delayed_target(
+        self, m: Module, operand: data.View, valid: Value, latency: int
+    ) -> tuple[Signal, Value]:
         """Delay the target of an operand until it precedes sums of `latency` cycles.
 
         Return the valid bits of all stages, the oldest last, and the target of the last stage.
@@ -81,7 +83,7 @@ class Mesh(Component):
         ]
         return valid_line, target_line[-width:]
 
-    def unpacked(self, m, name: str, elements: Value) -> list[data.View]:
+    def unpacked(self, m: Module, name: str, elements: Value) -> list[data.View]:
         """Return the elements of an operand, unpacked."""
         form, lanes = self.config.operand_format, []
         for lane in range(len(elements) // form.width):
@@ -93,7 +95,7 @@ class Mesh(Component):
             lanes.append(element.o)
         return lanes
 
-    def registered(self, m, name: str, elements: list[data.View]) -> list[data.View]:
+    def registered(self, m: Module, name: str, elements: list[data.View]) -> list[data.View]:
         """Return the elements one cycle later."""
         layout, registers = operand_layout(self.config.operand_format), []
         for lane, element in enumerate(elements):

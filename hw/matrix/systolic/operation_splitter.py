@@ -1,7 +1,7 @@
 """Operation splitter: loads for the DMA, walks for operand fetch, work for the array."""
 
 from amaranth import *
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -100,7 +100,7 @@ class OperationSplitter(Component):
         self.form_work(m, operation)
         return m
 
-    def walk_scales(self, m, operation, room) -> Value:
+    def walk_scales(self, m: Module, operation: data.View, room: Value) -> Value:
         """Return whether the walk of A is that over scales, which precedes that over the tile."""
         if not self.config.matrix.scales_rows:
             return C(0)
@@ -109,7 +109,7 @@ class OperationSplitter(Component):
         m.d.sync += has_walked.eq((has_walked | walks) & ~self.slots.begin)
         return walks
 
-    def form_scales(self, operation) -> list:
+    def form_scales(self, operation: data.View) -> list:
         """Return the walk of A over the scales, or nothing if rows are not scaled."""
         if not self.config.matrix.scales_rows:
             return []
@@ -122,7 +122,7 @@ class OperationSplitter(Component):
             walk.last_count.eq(self.config.matrix.rows),
         ]
 
-    def form_load(self, m, operation, slot, loads_b):
+    def form_load(self, m: Module, operation: data.View, slot: Value, loads_b: Value):
         """Set the load of A or of B; a transposed operand has its axes swapped."""
         matrix, load = self.config.matrix, self.load.payload
         height_a = Mux(operation.transpose_a, operation.depth, operation.height)
@@ -143,13 +143,13 @@ class OperationSplitter(Component):
             load.tag.eq(descriptor_tag(slot)),
         ]
 
-    def form_work(self, m, operation):
+    def form_work(self, m: Module, operation: data.View):
         """Set the work of the array and the store of C."""
         matrix = self.config.matrix
         issue, store = self.work.payload.issue, self.work.payload.store
         column_shift = exact_log2(matrix.columns)
 
-        def result_bytes(elements):
+        def result_bytes(elements: Value):
             wide, narrow = exact_log2(matrix.wide_bytes), exact_log2(matrix.narrow_bytes)
             return Mux(operation.wide, elements << wide, elements << narrow)
 

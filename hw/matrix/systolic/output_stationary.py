@@ -56,7 +56,7 @@ class OutputStationary(Dataflow):
         steps = limits.k_blocks * config.matrix.rows
         return {"step": steps, "i_block": limits.i_blocks, "group": limits.j_blocks}
 
-    def form_loops(self, config: MatrixUnitConfig, operation, work) -> list:
+    def form_loops(self, config: MatrixUnitConfig, operation: data.View, work: data.View) -> list:
         """Return the assignments of the loops of `work`."""
         groups, last_tiles = output_groups(config, operation.j_blocks)
         return [
@@ -66,7 +66,9 @@ class OutputStationary(Dataflow):
             work.last_tiles.eq(last_tiles),
         ]
 
-    def form_walks(self, config: MatrixUnitConfig, operation, a, b) -> list:
+    def form_walks(
+        self, config: MatrixUnitConfig, operation: data.View, a: data.View, b: data.View
+    ) -> list:
         """Return the walks in the order group, row block, k, and for B block of the group."""
         matrix = config.matrix
         row_shift, tiles = exact_log2(matrix.rows), matrix.element_latency

@@ -136,7 +136,7 @@ class OutputStationaryMesh(Mesh):
         ]
         return m
 
-    def carry_target(self, m):
+    def carry_target(self, m: Module):
         """Drive the targets of a tile's rows; return whether one is in flight."""
         m.submodules.row_targets = row_targets = RowTargets(self.config)
         valid_line, target = self.delayed_target(
@@ -151,14 +151,14 @@ class OutputStationaryMesh(Mesh):
         m.d.comb += [finished.valid.eq(valid_line[-1]), finished.payload.eq(target)]
         return valid_line.any() | row_targets.waiting
 
-    def count_open(self, m):
+    def count_open(self, m: Module):
         """Return whether a tile has begun and not ended: its sums need a running clock."""
         begun = Signal(range(self.config.element_latency + 1))
         with m.If(self.step.valid):
             m.d.sync += begun.eq(begun + self.step.payload.first - self.step.payload.last)
         return begun != 0
 
-    def edge(self, m, name, elements, neutral):
+    def edge(self, m: Module, name: str, elements: Value, neutral: int):
         """Return `elements` unpacked and skewed by a cycle each; `neutral` if there is no step."""
         form = self.config.operand_format
         lanes = len(elements) // form.width
@@ -169,7 +169,7 @@ class OutputStationaryMesh(Mesh):
         skew = SkewConfig(lanes=lanes, width=form.width)
         return self.unpacked(m, name, skewed(m, held, skew, f"skew_{name}"))
 
-    def left_edge(self, m):
+    def left_edge(self, m: Module):
         """Return the word that enters each row of the array."""
         config = self.config
         form, latency = config.operand_format, config.element_latency
@@ -194,6 +194,6 @@ class OutputStationaryMesh(Mesh):
             words.append(word)
         return words
 
-    def top_edge(self, m):
+    def top_edge(self, m: Module):
         """Return the element of B that enters each column of the array."""
         return self.registered(m, "b", self.edge(m, "b", self.step.payload.b.as_value(), 0))

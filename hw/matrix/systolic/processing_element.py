@@ -3,6 +3,7 @@
 from typing import Any
 
 from amaranth import *
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -37,7 +38,7 @@ class NeighbourSignature(wiring.Signature):
     payload : Out(shape)
     """
 
-    def __init__(self, shape):
+    def __init__(self, shape: ShapeLike):
         super().__init__({"payload": Out(shape)})
 
 

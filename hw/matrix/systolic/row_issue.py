@@ -1,6 +1,7 @@
 """Systolic issue of rows: schedules rows into the array and the stores of finished tiles."""
 
 from amaranth import *
+from amaranth.lib import data
 from amaranth.lib.wiring import connect, flipped
 
 from .systolic_issue import SystolicIssue
@@ -69,7 +70,9 @@ class RowIssue(SystolicIssue):
         )
         return m
 
-    def start_stores(self, m, computing, storing, fits, is_ending):
+    def start_stores(
+        self, m: Module, computing: Value, storing: Value, fits: Value, is_ending: Value
+    ):
         """Offer the next store: during the last column block before it, or after all rows."""
         has_started = Signal()  # during this compute
         idle = self.progress.pointer == self.progress.end
@@ -85,7 +88,7 @@ class RowIssue(SystolicIssue):
         with m.If(~computing | self.last_row.valid):
             m.d.sync += [self.progress.unfinished.eq(0), has_started.eq(0)]
 
-    def load_weights(self, m) -> Signal:
+    def load_weights(self, m: Module) -> Signal:
         """Offer rows of weights; return whether those of the next tile may be swapped in."""
         m.submodules.weights = weights = Weights(self.config.matrix, len(self.b_level))
         connect(m, flipped(self.b), weights.i)
@@ -96,7 +99,7 @@ class RowIssue(SystolicIssue):
         ]
         return weights.available
 
-    def load_scales(self, m, work, computing, takes) -> Value:
+    def load_scales(self, m: Module, work: data.View, computing: Value, takes: Value) -> Value:
         """Offer the lines of scales that precede the rows of A; return whether any is missing.
 
         They overwrite those of the last compute with scales, so they wait until its rows are
@@ -123,7 +126,7 @@ class RowIssue(SystolicIssue):
             m.d.sync += in_use.eq(in_use - 1)
         return missing
 
-    def count(self, m, work, takes):
+    def count(self, m: Module, work: data.View, takes: Value):
         """Count rows, passes and blocks.
 
         Return whether the pass begins here, whether it ends here, and whether the last of several
@@ -157,13 +160,15 @@ class RowIssue(SystolicIssue):
                 with m.If(block == work.block):
                     m.d.sync += block.eq(0)
         with m.If(takes):
-            m.d.sync += [each.eq(self.i.p.issue.base) for each in (address, block_address)]
+            m.d.sync += [counter.eq(self.i.p.issue.base) for counter in (address, block_address)]
         if self.config.matrix.scales_rows:
             m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
         return row == 0, pass_ends, is_ending
 
-    def revisit(self, m, work, computing, pass_begins, pass_ends):
+    def revisit(
+        self, m: Module, work: data.View, computing: Value, pass_begins: Value, pass_ends: Value
+    ):
         """Return whether this row must wait, and whether `i` has the shape of the last compute."""
         latency = self.revisit_latency
         shape = Cat(work.row, work.block, work.i_blocks, work.base)

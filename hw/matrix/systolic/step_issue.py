@@ -1,6 +1,7 @@
 """Systolic issue of steps for the output-stationary array: interleaved tiles, one chain over K."""
 
 from amaranth import *
+from amaranth.lib import data
 
 from .systolic_issue import SystolicIssue
 
@@ -66,7 +67,7 @@ class StepIssue(SystolicIssue):
         )
         return m
 
-    def count(self, m, work, takes, frame, phase):
+    def count(self, m: Module, work: data.View, takes: Value, frame: Value, phase: Signal):
         """Count steps, row blocks and groups.
 
         Return whether the frame ends its tiles, whether it ends the operation, whether its tiles
@@ -109,12 +110,14 @@ class StepIssue(SystolicIssue):
                 m.d.sync += group.eq(0)
         with m.If(takes):
             base = self.i.p.issue.base
-            m.d.sync += [each.eq(base) for each in (group_address, row_address, address)]
+            m.d.sync += [counter.eq(base) for counter in (group_address, row_address, address)]
         is_first = (i_block == 0) & (group == 0)
         is_tile = (group != work.group) | (phase < work.last_tiles)
         return ends_tiles, ends_all, is_first, is_tile
 
-    def hazards(self, m, work, phase, ends_tiles, is_first):
+    def hazards(
+        self, m: Module, work: data.View, phase: Signal, ends_tiles: Value, is_first: Value
+    ):
         """Return whether a frame that ends tiles must wait for the drain, or for earlier sums."""
         matrix = self.config.matrix
         tiles, rows = matrix.element_latency, matrix.rows

@@ -137,7 +137,7 @@ class SystolicIssue(Component):
             "events": Out(issue_events),
         })
 
-    def advance(self, m) -> tuple[data.View, Signal, Signal, Signal]:
+    def advance(self, m: Module) -> tuple[data.View, Signal, Signal, Signal]:
         """Advance from compute to compute, from store to store, and from load to load of D.
 
         Return the compute in progress, whether there is one, whether that of `i` begins, and
@@ -171,7 +171,9 @@ class SystolicIssue(Component):
             m.d.sync += is_taken.eq(0)
         return work, computing, takes, storing
 
-    def fill_rows(self, m, work, computing, takes) -> tuple[Value, Value]:
+    def fill_rows(
+        self, m: Module, work: data.View, computing: Value, takes: Value
+    ) -> tuple[Value, Value]:
         """Start the load of D of `i`, in order with computes and stores.
 
         Computes and stores of other rows do not wait for a load of D. Return whether `i` waits for
@@ -193,12 +195,12 @@ class SystolicIssue(Component):
         overlaps = load.active & ~self.is_apart(load.base, load.end)
         return (following.load_d & ~has_begun) | overlaps, only_d
 
-    def is_apart(self, base, end) -> Value:
+    def is_apart(self, base: Value, end: Value) -> Value:
         """Return whether `i` has no accumulator row from `base` to `end` - 1."""
         following = self.i.p.issue
         return (following.base >= end) | (following.end <= base)
 
-    def settled(self, m, work, computing, takes) -> Value:
+    def settled(self, m: Module, work: data.View, computing: Value, takes: Value) -> Value:
         """Return whether the rows of `i` may be overwritten, although its compute has not begun.
 
         No drain reads them, and all earlier sums of them are written: the array is empty, or only
@@ -215,7 +217,17 @@ class SystolicIssue(Component):
         written = Mux(computing, is_last & self.is_apart(work.base, work.end), ~self.in_flight)
         return written & (drained | self.is_apart(self.progress.pointer, self.progress.end))
 
-    def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
+    def report(
+        self,
+        m: Module,
+        offer: Value,
+        waits: Value,
+        storing: Value,
+        *,
+        undrained: Value,
+        too_soon: Value,
+        weightless: Value,
+    ):
         """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""
         m.d.comb += [
             self.events.active.eq(offer),

@@ -83,7 +83,7 @@ class SystolicUnit(SharedBlock):
         ]
         return m
 
-    def fill_rows(self, m, array, sequencer):
+    def fill_rows(self, m: Module, array: MatrixArray, sequencer: Sequencer):
         """Connect the rows of D to the accumulator."""
         if not self.config.matrix.load_d:
             return

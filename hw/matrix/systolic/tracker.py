@@ -98,7 +98,7 @@ class Tracker(Component):
         m = Module()
         slots = self.slots
 
-        def one_hot(event):
+        def one_hot(event: Any):
             # Gated by `valid`: an unknown slot must not spread X in a four-state simulator.
             return Mux(event.valid, 1 << event.payload, 0)[:SLOTS]
 
@@ -109,7 +109,7 @@ class Tracker(Component):
         loads_d = Signal(SLOTS) if self.loads_d else C(0, SLOTS)
         m.d.comb += begun.eq(Mux(slots.begin, 1 << slots.slot, 0))
 
-        def begin_with(part):
+        def begin_with(part: Value):
             return begun & part.replicate(SLOTS)
 
         # A slot with two loads clears `other_load` first; their order is irrelevant.

@@ -59,7 +59,7 @@ class WeightStationary(Dataflow):
         rows = limits.i_blocks * config.matrix.rows
         return {"row": rows, "block": limits.j_blocks, "k_block": limits.k_blocks}
 
-    def form_loops(self, config: MatrixUnitConfig, operation, work) -> list:
+    def form_loops(self, config: MatrixUnitConfig, operation: data.View, work: data.View) -> list:
         """Return the assignments of the loops of `work`."""
         return [
             work.row.eq(operation.height - 1),
@@ -67,7 +67,9 @@ class WeightStationary(Dataflow):
             work.k_block.eq(operation.k_blocks - 1),
         ]
 
-    def form_walks(self, config: MatrixUnitConfig, operation, a, b) -> list:
+    def form_walks(
+        self, config: MatrixUnitConfig, operation: data.View, a: data.View, b: data.View
+    ) -> list:
         """Return the walks of A and B in the order column block, k-block, row."""
         matrix = config.matrix
         row_shift = exact_log2(matrix.rows)

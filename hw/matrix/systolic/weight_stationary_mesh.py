@@ -71,7 +71,7 @@ class WeightStationaryMesh(Mesh):
         ]
         return m
 
-    def left_edge(self, m):
+    def left_edge(self, m: Module):
         """Return the word that enters each row of the array."""
         config = self.config
         width, step = config.operand_format.width, config.element_latency
@@ -102,7 +102,7 @@ class WeightStationaryMesh(Mesh):
             words.append(word)
         return words
 
-    def top_edge(self, m):
+    def top_edge(self, m: Module):
         """Return the weight of each column, and whether any is in flight."""
         config = self.config
         width = config.operand_format.width

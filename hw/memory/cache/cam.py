@@ -10,13 +10,13 @@ def cam_matches(m: Module, put: Value, key: Value, searched: Value) -> Signal:
 
     The match covers every entry ever written: the caller masks those that are free.
     """
-    kept = [Signal(len(key), name=f"key_{n}", reset_less=True) for n in range(len(put))]
-    found = Signal(len(put))
-    for n, each in enumerate(kept):
+    keys = [Signal(len(key), name=f"key_{n}", reset_less=True) for n in range(len(put))]
+    matches = Signal(len(put))
+    for n, stored_key in enumerate(keys):
         with m.If(put[n]):
-            m.d.sync += each.eq(key)
-    m.d.comb += found.eq(Cat(each == searched for each in kept))
-    return found
+            m.d.sync += stored_key.eq(key)
+    m.d.comb += matches.eq(Cat(stored_key == searched for stored_key in keys))
+    return matches
 
 
 def in_flight(

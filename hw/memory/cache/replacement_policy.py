@@ -95,34 +95,36 @@ class ReplacementPolicy(SharedBlock):
     def build(self, platform):
         m = Module()
         ways = self.config.ways
-        kept, allowed, unkept = (Signal(ways, name=name) for name in ("kept", "allowed", "unkept"))
+        spared, allowed, unspared = (
+            Signal(ways, name=name) for name in ("spared", "allowed", "unspared")
+        )
         turn = Signal(ways, init=1)
         no_empty = Signal()
         m.d.comb += [
-            kept.eq(Cat(self.chances[way].any() for way in range(ways))),
+            spared.eq(Cat(self.chances[way].any() for way in range(ways))),
             allowed.eq(~self.pending),
-            unkept.eq(allowed & ~kept),
+            unspared.eq(allowed & ~spared),
             no_empty.eq(self.valid.all()),
             self.has_way.eq(allowed.any()),
-            self.changes.eq(self.replaces | (self.needed & kept).any()),
+            self.changes.eq(self.replaces | (self.needed & spared).any()),
         ]
         with m.If(~no_empty):
             m.d.comb += self.victim.eq(lowest(~self.valid))
         if self.config.chances:
-            with m.Elif((unkept & turn).any()):
+            with m.Elif((unspared & turn).any()):
                 m.d.comb += self.victim.eq(turn)
-            with m.Elif(unkept.any()):
-                m.d.comb += self.victim.eq(lowest(unkept))
+            with m.Elif(unspared.any()):
+                m.d.comb += self.victim.eq(lowest(unspared))
         with m.Elif((allowed & turn).any()):
             m.d.comb += self.victim.eq(turn)
         with m.Else():
             m.d.comb += self.victim.eq(lowest(allowed))
         with m.If(self.replaces & no_empty):
             m.d.sync += turn.eq(turn.rotate_left(1))
-        self.count(m, kept, Mux(self.replaces & no_empty, turn & ~self.victim, 0))
+        self.count(m, spared, Mux(self.replaces & no_empty, turn & ~self.victim, 0))
         return m
 
-    def count(self, m: Module, kept: Value, passed: Value):
+    def count(self, m: Module, spared: Value, passed: Value):
         """Drive the new chances: prefetched lines lose one when the turn has `passed` them."""
         for way in range(self.config.ways):
             with m.If(self.replaces & self.victim[way]):
@@ -130,4 +132,4 @@ class ReplacementPolicy(SharedBlock):
             with m.Elif(self.needed[way]):
                 m.d.comb += self.becomes[way].eq(0)
             with m.Else():
-                m.d.comb += self.becomes[way].eq(self.chances[way] - (passed[way] & kept[way]))
+                m.d.comb += self.becomes[way].eq(self.chances[way] - (passed[way] & spared[way]))

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from amaranth import *
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -95,7 +95,7 @@ class AddressGenerator(SharedBlock):
             self.begin(m, at, self.i.payload)
         return m
 
-    def advance(self, m, at, room, run_ends):
+    def advance(self, m: Module, at: SimpleNamespace, room: Value, run_ends: Value):
         """Step past a segment that does not end its row."""
         width = exact_log2(self.config.axi.interleave_bytes)
         # Both possible ends of the segment, computed before `run_ends` is known.
@@ -108,7 +108,7 @@ class AddressGenerator(SharedBlock):
             at.zero.eq(at.zero | run_ends),
         ]
 
-    def enter_row(self, m, at):
+    def enter_row(self, m: Module, at: SimpleNamespace):
         """Step to the next row, or end the walk."""
         m.d.sync += [
             at.dram.eq(at.next_dram),
@@ -122,7 +122,7 @@ class AddressGenerator(SharedBlock):
             m.d.sync += [at.zeros_left.eq(at.zeros_left - 1), at.left.eq(at.width), at.zero.eq(1)]
             m.d.sync += self.busy.eq(at.zeros_left.any())
 
-    def begin(self, m, at, descriptor):
+    def begin(self, m: Module, at: SimpleNamespace, descriptor: data.View):
         """Start at the first byte of a descriptor."""
         wider = descriptor.fill_bytes > descriptor.bytes
         m.d.sync += [

@@ -1,13 +1,17 @@
 """Connection of the DMA's read and write channels to AXI4 signals."""
 
+from typing import Any
+
 from amaranth import *
 
 from ...lib.axi import channel, whole_beats
+from .read_channel import ReadChannel
+from .write_channel import WriteChannel
 
 __all__ = ["connect_axi"]
 
 
-def connect_axi(m: Module, axi, read, write) -> None:
+def connect_axi(m: Module, axi: Any, read: ReadChannel, write: WriteChannel) -> None:
     """Connect a `ReadChannel` and a `WriteChannel` to an AXI4 master, an `Axi4Signature`."""
     for letter, burst in (("ar", read.address), ("aw", write.address)):
         address = channel(axi, letter)

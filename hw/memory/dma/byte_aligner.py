@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from amaranth import *
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
@@ -14,24 +14,24 @@ from .layouts import dma_line, dma_plan, owner_width
 __all__ = ["ByteAligner", "bytes_from", "bytes_up_to", "expand_mask", "rotate_bytes"]
 
 
-def rotate_bytes(value, amount, size: int):
+def rotate_bytes(value: Value, amount: Value, size: int):
     """Return `value` of `size` bytes, rotated up by `amount` bytes."""
     for stage in range(exact_log2(size)):
         value = Mux(amount[stage], value.rotate_left(8 << stage), value)
     return value
 
 
-def bytes_from(start, size: int):
+def bytes_from(start: Value, size: int):
     """Return a mask of `size` bytes with those at `start` and above set."""
     return (Const((1 << size) - 1, size) << start)[:size]
 
 
-def bytes_up_to(end, size: int):
+def bytes_up_to(end: Value, size: int):
     """Return a mask of `size` bytes with those at `end`, of exactly log2(size) bits, and below."""
     return Const((1 << size) - 1, size) >> ~end
 
 
-def expand_mask(mask):
+def expand_mask(mask: Value):
     """Return a mask of bits from a mask of bytes."""
     return Cat(bit.replicate(8) for bit in mask)
 
@@ -122,7 +122,7 @@ class ByteAligner(SharedBlock):
             self.begin(m, at, self.plan.payload)
         return m
 
-    def give_line(self, m, at, rotated, last):
+    def give_line(self, m: Module, at: SimpleNamespace, rotated: Value, last: Value):
         """Drive the line of this step."""
         size = self.config.axi.beat_bytes
         line = self.o.payload
@@ -140,7 +140,7 @@ class ByteAligner(SharedBlock):
             self.owner.eq(at.owner),
         ]
 
-    def begin(self, m, at, plan):
+    def begin(self, m: Module, at: SimpleNamespace, plan: data.View):
         """Set up the steps of a plan."""
         width = exact_log2(self.config.axi.beat_bytes)
         place = plan.address[:width]

@@ -48,18 +48,18 @@ class DescriptorCheck(SharedBlock):
         fills_rows = loads & (i.fill_rows > i.rows)
 
         active, based = Signal(), Signal()
-        taken, bases = Signal(), Signal()
+        accepts, bases = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(~active),
-            taken.eq(self.i.valid & self.i.ready),
+            accepts.eq(self.i.valid & self.i.ready),
             bases.eq(active & ~based),
         ]
         dram_end, dram_left = self.multiply(
-            m, taken, i.rows - 1, i.dram_pitch, bases, held.dram, held.bytes
+            m, accepts, i.rows - 1, i.dram_pitch, bases, held.dram, held.bytes
         )
         local_rows = Mux(fills_rows, i.fill_rows - 1, i.rows - 1)
         local_end, local_left = self.multiply(
-            m, taken, local_rows, i.local_pitch, bases, held.local, width
+            m, accepts, local_rows, i.local_pitch, bases, held.local, width
         )
         # The end in an accumulator is not checked: a matrix unit only names its own rows.
         uses_dram = (held.direction != Direction.SPILL) & (held.direction != Direction.REFILL)
@@ -76,7 +76,7 @@ class DescriptorCheck(SharedBlock):
             work.refused.eq(empty | (uses_dram & outside_dram) | (uses_local & outside_local)),
         ]
         m.d.comb += [work.descriptor[name].eq(held[name]) for name, _ in work.descriptor.shape()]
-        with m.If(taken):
+        with m.If(accepts):
             fills = loads & (i.fill_bytes > i.bytes)
             m.d.sync += [active.eq(1), held.eq(i), width.eq(Mux(fills, i.fill_bytes, i.bytes))]
         with m.If(bases):
@@ -85,7 +85,16 @@ class DescriptorCheck(SharedBlock):
             m.d.sync += [active.eq(0), based.eq(0)]
         return m
 
-    def multiply(self, m, taken, rows, step, bases, start, width):
+    def multiply(
+        self,
+        m: Module,
+        accepts: Value,
+        rows: Value,
+        step: Value,
+        bases: Value,
+        start: Value,
+        width: Value,
+    ):
         """Return ``start + width + rows * step``, and a value that is 0 once the sum is valid.
 
         `rows` and `step` are sampled a cycle before `start` and `width`. For a sum of 2**33 or more
@@ -96,7 +105,7 @@ class DescriptorCheck(SharedBlock):
         bits_left = Signal(16, reset_less=True)
         lost = Signal(reset_less=True)  # set bits of `shifted` were shifted out
         added = add_in_halves(total[:33], shifted, 34)
-        with m.If(taken):
+        with m.If(accepts):
             m.d.sync += [shifted.eq(step), bits_left.eq(rows), lost.eq(0)]
         with m.Elif(bases):
             m.d.sync += total.eq(add_in_halves(start, width, 34))

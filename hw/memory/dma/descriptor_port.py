@@ -115,7 +115,7 @@ class DescriptorPort(SharedBlock):
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
-    def serve_matrix(self, m, asker):
+    def serve_matrix(self, m: Module, asker: stream.Interface):
         """Connect the matrix unit's descriptors and completions."""
         descriptor, retired = self.descriptor.payload, self.retired.payload
         m.d.comb += [

@@ -1,5 +1,6 @@
 """DMA engine: 2-D copies between DRAM, shared memory and the accumulators of matrix units."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -186,7 +187,7 @@ class Dma(SharedBlock):
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
-    def port(self, m, number):
+    def port(self, m: Module, number: int):
         """Build and connect port `number`."""
         port = DescriptorPort(self.config)
         m.submodules[numbered("port", number)] = port
@@ -197,7 +198,7 @@ class Dma(SharedBlock):
             connect(m, port.done, flipped(self.done[number]))
         return port
 
-    def in_turns(self, m, name, streams):
+    def in_turns(self, m: Module, name: str, streams: Sequence[stream.Interface]):
         """Return the round-robin merge of the descriptors of all ports."""
         if len(streams) == 1:
             return streams[0]
@@ -209,14 +210,14 @@ class Dma(SharedBlock):
             payload=descriptors.payload.payload, valid=descriptors.valid, ready=descriptors.ready
         )
 
-    def fill_port(self, m) -> FillPort:
+    def fill_port(self, m: Module) -> FillPort:
         """Build the port of the accumulators."""
         m.submodules.fill_port = port = FillPort(self.config)
         for number, fill in self.fills.items():
             connect(m, getattr(port, numbered("fill", number)), flipped(fill))
         return port
 
-    def take_results(self, m, writer):
+    def take_results(self, m: Module, writer: DrainWriter):
         """Connect the results of the matrix unit that drains to the writer."""
         with m.Switch(writer.unit):
             for number, drain in enumerate(self.drains):
@@ -227,7 +228,7 @@ class Dma(SharedBlock):
                         drain.ready.eq(writer.drain.ready),
                     ]
 
-    def loads_in_turn(self, m, loads, contexts):
+    def loads_in_turn(self, m: Module, loads: Any, contexts: Sequence[TransferContext]):
         """Assign loads to the contexts in rotation; return their completions, in the same order."""
         done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
         begins, ends = Signal(range(len(contexts))), Signal(range(len(contexts)))
@@ -246,7 +247,7 @@ class Dma(SharedBlock):
                     m.d.sync += ends.eq(following)
         return done
 
-    def loads_by_port(self, m, loads, contexts):
+    def loads_by_port(self, m: Module, loads: Any, contexts: Sequence[TransferContext]):
         """Assign loads to free contexts; return their completions, in order for each port."""
         m.submodules.order = order = LoadOrder(self.config)
         done = stream.Signature(dma_retired(self.config)).create(path=("loaded",))
@@ -257,7 +258,7 @@ class Dma(SharedBlock):
             order.port.eq(loads.payload.port),
             loads.ready.eq(order.chosen.any()),
             done.valid.eq(order.retires.any()),
-            order.taken.eq(done.ready),
+            order.accept.eq(done.ready),
         ]
         for k, context in enumerate(contexts):
             m.d.comb += [
@@ -268,7 +269,7 @@ class Dma(SharedBlock):
                 m.d.comb += done.payload.eq(context.done.payload)
         return done
 
-    def begin_writes(self, m, writes, writers):
+    def begin_writes(self, m: Module, writes: Any, writers: Sequence[Any]):
         """Begin the next STORE, DRAIN, SPILL or REFILL if none is in progress."""
         free = ~Cat(writer.active for writer in writers).any()
         direction = writes.payload.descriptor.direction
@@ -280,7 +281,9 @@ class Dma(SharedBlock):
                 writer.work.valid.eq(writes.valid & free & is_own),
             ]
 
-    def retire(self, m, ports, loaded, writers):
+    def retire(
+        self, m: Module, ports: Sequence[DescriptorPort], loaded: Any, writers: Sequence[Any]
+    ):
         """Report one completion per cycle to its port: a write first, then a load."""
         retired = Signal(dma_retired(self.config))
         valid = Signal()
@@ -300,7 +303,14 @@ class Dma(SharedBlock):
                 port.retired.valid.eq(valid & (retired.port == number)),
             ]
 
-    def channel(self, m, c, contexts, writers, fills):
+    def channel(
+        self,
+        m: Module,
+        c: int,
+        contexts: Sequence[TransferContext],
+        writers: Sequence[Any],
+        fills: FillPort | None,
+    ):
         """Build one master; return its read errors per context, and its write error."""
         config = self.config
         m.submodules[f"read_channel_{c}"] = read = ReadChannel(config)
@@ -335,7 +345,16 @@ class Dma(SharedBlock):
         ]
         return read.failed, axi.bvalid & axi.bresp[1]
 
-    def fill_from(self, m, c, contexts, store, write, port, fills):
+    def fill_from(
+        self,
+        m: Module,
+        c: int,
+        contexts: Sequence[TransferContext],
+        store: TransferContext,
+        write: WriteChannel,
+        port: WritePort,
+        fills: FillPort,
+    ):
         """Route the lines of FILL and REFILL descriptors of master `c` to the fill port."""
         loaded, stored = (getattr(fills, f"line_{2 * c + side}") for side in (0, 1))
         direction = store.done.payload.direction

@@ -104,7 +104,7 @@ class DrainAddressGenerator(SharedBlock):
             self.begin(m, at, self.i.payload)
         return m
 
-    def beat_bytes(self, m) -> Value:
+    def beat_bytes(self, m: Module) -> Value:
         """Return the bytes of a beat of the descriptor in progress."""
         sizes = self.config.drain_bytes
         if len(set(sizes)) == 1:
@@ -116,7 +116,15 @@ class DrainAddressGenerator(SharedBlock):
                     m.d.sync += beat.eq(size)
         return beat
 
-    def enter_block(self, m, at, start, pitch, width, columns):
+    def enter_block(
+        self,
+        m: Module,
+        at: SimpleNamespace,
+        start: Value,
+        pitch: Value,
+        width: Value,
+        columns: Value,
+    ):
         """Start the first row of a block of `width` bytes, with `columns` of the matrix left."""
         valid = Mux(columns < width, columns, width)
         m.d.sync += [
@@ -130,7 +138,7 @@ class DrainAddressGenerator(SharedBlock):
             at.columns_left.eq(columns - width),
         ]
 
-    def begin(self, m, at, descriptor):
+    def begin(self, m: Module, at: SimpleNamespace, descriptor: data.View):
         """Start at the first beat of a descriptor."""
         spills = descriptor.direction == Direction.SPILL
         start = Mux(spills, descriptor.local, descriptor.dram)

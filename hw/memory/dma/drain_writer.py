@@ -100,18 +100,18 @@ class DrainWriter(SharedBlock):
         held = Signal(8 * size, reset_less=True)
         address = Signal(32, reset_less=True)
         mask = Signal(2 * size, reset_less=True)  # over the line of the first byte and its next
-        valid, second, taken = Signal(), Signal(), Signal()
+        valid, second, accepted = Signal(), Signal(), Signal()
         moves, crosses = Signal(), Signal()
         place: Any = stream.Signature(address_generator.o.payload.shape()).flip().create()
         connect(m, address_generator.o, place)
         is_needed = place.payload.bytes.any() & ~tracker.done.payload.refused
         m.d.comb += [
             crosses.eq(mask[size:].any() & ~second),
-            moves.eq(~valid | (taken & ~crosses)),
+            moves.eq(~valid | (accepted & ~crosses)),
             self.drain.ready.eq(place.valid & moves),
             place.ready.eq(self.drain.valid & moves),
             tracker.walking.eq(address_generator.busy | valid),
-            tracker.issued.eq(valid & taken),
+            tracker.issued.eq(valid & accepted),
         ]
         with m.If(moves):
             beat = Cat(self.drain.payload, Const(0, 8 * size - len(self.drain.payload)))
@@ -122,7 +122,7 @@ class DrainWriter(SharedBlock):
                 mask.eq(~bytes_from(place.payload.bytes, size) << place.payload.address[:width]),
                 second.eq(0),
             ]
-        with m.Elif(taken):
+        with m.Elif(accepted):
             m.d.sync += [second.eq(1), address[width:].eq(address[width:] + 1)]
 
         line = Signal(dma_line(self.config))
@@ -133,7 +133,7 @@ class DrainWriter(SharedBlock):
             line.owner.eq(self.config.dma.contexts),
             line.last.eq(1),
         ]
-        return SimpleNamespace(payload=line, valid=valid, taken=taken)
+        return SimpleNamespace(payload=line, valid=valid, accepted=accepted)
 
     def deal_lines(self, m: Module, line: SimpleNamespace, spills: Signal):
         """Route a line to the master, or to the write port, of its address."""
@@ -144,4 +144,4 @@ class DrainWriter(SharedBlock):
                 here = (master == c) & chosen
                 m.d.comb += [port.payload.eq(line.payload), port.valid.eq(line.valid & here)]
                 with m.If(here):
-                    m.d.comb += line.taken.eq(line.valid & port.ready)
+                    m.d.comb += line.accepted.eq(line.valid & port.ready)

@@ -64,7 +64,7 @@ class FillPort(SharedBlock):
                 self.form_row(m, merge.o, number, size)
         return m
 
-    def form_row(self, m, merged, number, size):
+    def form_row(self, m: Module, merged: stream.Interface, number: int, size: int):
         """Forward lines of matrix unit `number` as rows of `size` bytes."""
         line, beat = merged.payload.payload.line, self.config.axi.beat_bytes
         row = getattr(self, numbered("fill", number))

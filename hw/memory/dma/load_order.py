@@ -34,7 +34,7 @@ class LoadOrder(SharedBlock):
         Port of that load.
     retires : Out(config.dma.contexts)
         One-hot, the load whose completion is reported; 0 if none is ready.
-    taken : In(1)
+    accept : In(1)
         The completion is accepted.
     """
 
@@ -48,7 +48,7 @@ class LoadOrder(SharedBlock):
             "begins": In(1),
             "port": In(port_width(config)),
             "retires": Out(contexts),
-            "taken": In(1),
+            "accept": In(1),
         })
 
     def build(self, platform):
@@ -65,7 +65,7 @@ class LoadOrder(SharedBlock):
             self.chosen.eq(lowest(free)),
             ready.eq(self.done & ~Cat(others.any() for others in before)),
             self.retires.eq(lowest(ready)),
-            left.eq(self.active & ~(self.retires & self.taken.replicate(len(contexts)))),
+            left.eq(self.active & ~(self.retires & self.accept.replicate(len(contexts)))),
             alike.eq(Cat(port == self.port for port in ports)),
         ]
         for k in contexts:

@@ -20,7 +20,7 @@ __all__ = ["ReadChannel", "burst_request", "request_burst"]
 burst_request = data.StructLayout({"address": 32, "length": 8})
 
 
-def request_burst(burst, dram, count, beat_bytes: int):
+def request_burst(burst: data.View, dram: Value, count: Value, beat_bytes: int):
     """Return assignments that make `burst` cover `count` bytes from `dram`, in whole beats."""
     width = exact_log2(beat_bytes)
     return [

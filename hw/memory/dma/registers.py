@@ -96,7 +96,7 @@ class DmaRegisters(SharedBlock):
                 m.d.sync += response.payload.error.eq(1)
         return m
 
-    def count(self, m, started, clears):
+    def count(self, m: Module, started: Value, clears: Value):
         """Return the registers with the results of the host's descriptors."""
         running = Signal(8)
         loads_done, stores_done = Signal(32), Signal(32)

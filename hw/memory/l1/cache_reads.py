@@ -1,5 +1,7 @@
 """Monitor of a cache's reads, for latency measurement."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
@@ -35,7 +37,16 @@ class CacheReadsSignature(wiring.Signature):
         })
 
 
-def probe_reads(m: Module, port, valid, ready, number, *, answered, answered_id) -> None:
+def probe_reads(
+    m: Module,
+    port: Any,
+    valid: Value,
+    ready: Value,
+    number: Value,
+    *,
+    answered: Value,
+    answered_id: Value,
+) -> None:
     """Drive a `CacheReadsSignature` monitor with the reads of a cache."""
     m.d.comb += [
         port.valid.eq(valid),

@@ -111,7 +111,7 @@ class Mshr(SharedBlock):
         The line is in flight. A request that needs it waits from now on.
     first_use : Out(1)
         The line was prefetched, and is requested for the first time.
-    taken : Out(config.cache.ways)
+    reserved : Out(config.cache.ways)
         Way of the looked-up set that this MSHR reserves until all requests are answered.
     free : Out(1)
         No line is in flight and no request waits.
@@ -132,7 +132,7 @@ class Mshr(SharedBlock):
             "events": In(MshrEventsSignature(config)),
             "joins": Out(1),
             "first_use": Out(1),
-            "taken": Out(config.cache.ways),
+            "reserved": Out(config.cache.ways),
             "free": Out(1),
             "allocate": In(ResponseSignature(config.cache.ways)),
             "filled": In(1),
@@ -160,7 +160,7 @@ class Mshr(SharedBlock):
             self.joins.eq(events.lookup & same & pending & ~doomed),
             self.first_use.eq(events.lookup & events.is_demand & same & unused),
             self.free.eq(~pending & ~waits),
-            self.taken.eq(Mux(~self.free & same_set, way, 0)),
+            self.reserved.eq(Mux(~self.free & same_set, way, 0)),
             self.fill.line.eq(line),
             self.fill.way.eq(way),
             self.fill.fails.eq(errors.any()),

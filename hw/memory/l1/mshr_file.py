@@ -139,12 +139,12 @@ class MshrFile(SharedBlock):
         connect(m, replacement, policy)
         grant = Signal(count)
         # An OR tree for each way: the way is reserved by any MSHR.
-        taken = [Cat(line.taken[n] for line in lines).any() for n in range(ways)]
+        reserved = [Cat(line.reserved[n] for line in lines).any() for n in range(ways)]
         m.d.comb += [
             arbiter.requests.eq(free & (lookup.is_demand.replicate(count) | ~C(1, count))),
             grant.eq(arbiter.grant),
             arbiter.accept.eq(begins),
-            replacement.pending.eq(Cat(taken)),
+            replacement.pending.eq(Cat(reserved)),
             replacement.valid.eq(lookup.valids | replacement.pending),
             replacement.replaces.eq(begins),
             begins.eq(lookup.valid & ~lookup.present & ~joins & replacement.has_way & grant.any()),

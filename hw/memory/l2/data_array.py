@@ -69,21 +69,24 @@ class L2DataArray(SharedBlock):
         connect(m, mask_write, masks.write)
         last, again = Signal(access_layout(self.config)), Signal()
         line, dirty, becomes = Signal(8 * size), Signal(size), Signal(8 * size)
-        kept, kept_dirty = Signal(8 * size, reset_less=True), Signal(size, reset_less=True)
+        forwarded, forwarded_dirty = (
+            Signal(8 * size, reset_less=True),
+            Signal(size, reset_less=True),
+        )
         touched, same, becomes_dirty = Signal(), Signal(), Signal(size)
         m.d.comb += [
             touched.eq(self.busy & last.touches),
             same.eq(touched & access.touches & (access.place == last.place)),
             read.valid.eq(self.access.valid & access.touches & ~same),
             read.payload.eq(access.place),
-            line.eq(Mux(again, kept, words.data)),
-            dirty.eq(Mux(again, kept_dirty, masks.data)),
+            line.eq(Mux(again, forwarded, words.data)),
+            dirty.eq(Mux(again, forwarded_dirty, masks.data)),
         ]
         m.d.sync += self.busy.eq(self.access.valid)
         with m.If(self.access.valid):
             m.d.sync += [last.eq(access), again.eq(same)]
             with m.If(same):
-                m.d.sync += [kept.eq(becomes), kept_dirty.eq(becomes_dirty)]
+                m.d.sync += [forwarded.eq(becomes), forwarded_dirty.eq(becomes_dirty)]
         m.d.comb += [
             becomes.eq(self.merged(last, line, dirty)),
             becomes_dirty.eq(

@@ -71,7 +71,7 @@ class L2EarlyWritebacks(SharedBlock):
         connect(m, written_set, sets.i)
         connect(m, sets.o, next_set)
         reads, is_light = Signal(range(l2.mshrs + 1)), Signal()
-        begins, runs, taken = Signal(), Signal(), Signal()
+        begins, runs, walked = Signal(), Signal(), Signal()
         operation = self.lookup.payload
         m.d.comb += [
             # A line in flight is left to the flush: it cannot be written back before it arrives.
@@ -80,16 +80,16 @@ class L2EarlyWritebacks(SharedBlock):
             self.queued.eq(written_set.valid & written_set.ready),
             is_light.eq(reads < max(1, l2.mshrs // 4)),
             begins.eq(sets.level >= max(1, l2.early_write_backs // 4)),
-            self.walk.valid.eq(next_set.valid & ~taken & (self.flush | (runs & is_light))),
+            self.walk.valid.eq(next_set.valid & ~walked & (self.flush | (runs & is_light))),
             self.walk.payload.walk.eq(1),
             self.walk.payload.line.eq(config.line_of(C(0, l2.tag_width), next_set.payload)),
-            next_set.ready.eq(taken & self.lookup.valid & operation.walk & self.outcome.clean),
+            next_set.ready.eq(walked & self.lookup.valid & operation.walk & self.outcome.clean),
             self.empty.eq(~sets.level.any()),
             self.busy.eq(begins | runs),
         ]
         m.d.sync += [
             reads.eq(reads + self.dram.requested - self.dram.returned),
-            taken.eq(self.walk.valid & self.walk.ready),
+            walked.eq(self.walk.valid & self.walk.ready),
             runs.eq((runs | begins) & ~self.empty),
         ]
         return m

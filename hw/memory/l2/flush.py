@@ -68,7 +68,7 @@ class L2Flush(SharedBlock):
         written = Signal(groups)  # groups of sets with dirty lines
         set_number, is_over, skips = Signal(width + 1), Signal(), Signal()
         # Set accepted in the last cycle. If it is not clean, it and the set after it are repeated.
-        taken, taken_set = Signal(), Signal.like(set_number)
+        walked, walked_set = Signal(), Signal.like(set_number)
         tag = C(0, self.config.l2.tag_width)
         m.d.comb += [
             self.holds.eq(1),
@@ -77,7 +77,7 @@ class L2Flush(SharedBlock):
             is_over.eq(set_number[width]),
             skips.eq(~set_number[:low].any() & ~written.bit_select(set_number[low:width], 1)),
         ]
-        m.d.sync += taken.eq(0)
+        m.d.sync += walked.eq(0)
         walks = self.lookup.valid & self.lookup.payload.walk
         with m.If(self.outcome.dirties & ~self.queued):
             group = self.config.set_of(self.lookup.payload.line)[low:]
@@ -95,13 +95,13 @@ class L2Flush(SharedBlock):
                     m.d.sync += set_number.eq(set_number + (1 << low))
                 with m.Elif(self.walk.valid & self.walk.ready):
                     m.d.sync += [
-                        taken.eq(1),
-                        taken_set.eq(set_number),
+                        walked.eq(1),
+                        walked_set.eq(set_number),
                         set_number.eq(set_number + 1),
                     ]
-                with m.If(walks & taken & ~self.outcome.clean):
-                    m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
-                with m.Elif(is_over & ~taken):
+                with m.If(walks & walked & ~self.outcome.clean):
+                    m.d.sync += [set_number.eq(walked_set), walked.eq(0)]
+                with m.Elif(is_over & ~walked):
                     m.d.sync += written.eq(0)
                     m.next = "settles"
             with m.State("settles"), m.If(self.settled & self.idle):

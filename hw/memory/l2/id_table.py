@@ -73,48 +73,48 @@ class L2Ids(SharedBlock):
         read: Any = ResponseSignature(config.id_width).create()
         connect(m, read, table.read)
         connect(m, table.sweep, flipped(self.sweep))
-        operation, found, is_demand = self.lookup.payload, Signal(layout), Signal()
+        operation, state, is_demand = self.lookup.payload, Signal(layout), Signal()
         follows, leads, is_ordered = Signal(), Signal(), Signal()
         m.d.comb += [
             read.valid.eq(self.start.valid & ~self.start.payload.walk),
             read.payload.eq(self.start.payload.id),
-            Value.cast(found).eq(table.found),
+            Value.cast(state).eq(table.row),
             is_demand.eq(operation.beats.any()),
-            is_ordered.eq(found.turn == found.next_ticket),
-            follows.eq(found.turn != operation.ticket),
-            leads.eq(found.youngest != operation.mshr),
+            is_ordered.eq(state.turn == state.next_ticket),
+            follows.eq(state.turn != operation.ticket),
+            leads.eq(state.youngest != operation.mshr),
             self.stage.is_ordered.eq(is_ordered),
             self.stage.follows.eq(follows & is_demand),
-            self.mshrs.ticket.eq(found.next_ticket),
-            self.mshrs.youngest.eq(found.youngest),
+            self.mshrs.ticket.eq(state.next_ticket),
+            self.mshrs.youngest.eq(state.youngest),
             self.mshrs.is_oldest.eq(Mux(operation.read, is_ordered, ~follows) | ~is_demand),
             self.mshrs.leads.eq(leads & is_demand),
         ]
-        self.update(m, table, found, is_demand)
+        self.update(m, table, state, is_demand)
         return m
 
-    def update(self, m: Module, table: L2Table, found: data.View, is_demand: Signal):
+    def update(self, m: Module, table: L2Table, state: data.View, is_demand: Signal):
         """Write the new state of the id, and compare its pending reply with the write-backs."""
-        writebacks, promise, becomes = self.writebacks, self.stage.promise, Signal.like(found)
+        writebacks, promise, becomes = self.writebacks, self.stage.promise, Signal.like(state)
         takes, frees, valid = Signal(), Signal(), Signal()
         # Numbers of write-backs in flight run from the oldest to the next, and wrap around.
         width = self.config.back_width
-        age = (found.back - writebacks.oldest)[:width]
+        age = (state.back - writebacks.oldest)[:width]
         ages = (writebacks.following - writebacks.oldest)[:width]
         m.d.sync += valid.eq(table.read.valid)
         m.d.comb += [
             takes.eq(self.mshrs.take & is_demand),
             frees.eq(self.mshrs.free & is_demand),
-            self.stage.reply_pending.eq(found.reply_pending & (age < ages)),
-            becomes.turn.eq(found.turn + frees),
-            becomes.next_ticket.eq(found.next_ticket + takes),
-            becomes.youngest.eq(Mux(takes, self.mshrs.mshr, found.youngest)),
+            self.stage.reply_pending.eq(state.reply_pending & (age < ages)),
+            becomes.turn.eq(state.turn + frees),
+            becomes.next_ticket.eq(state.next_ticket + takes),
+            becomes.youngest.eq(Mux(takes, self.mshrs.mshr, state.youngest)),
             becomes.reply_pending.eq(promise | self.stage.reply_pending),
-            becomes.back.eq(Mux(promise, writebacks.following, found.back)),
+            becomes.back.eq(Mux(promise, writebacks.following, state.back)),
             # Clear a debt that is paid before its number is reused.
             table.write.eq(
                 valid
-                & (takes | frees | promise | (found.reply_pending & ~self.stage.reply_pending))
+                & (takes | frees | promise | (state.reply_pending & ~self.stage.reply_pending))
             ),
             table.written.eq(becomes),
         ]

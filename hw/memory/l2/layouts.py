@@ -17,9 +17,9 @@ __all__ = [
     "access_layout",
     "change_layout",
     "entry_layout",
-    "found_layout",
     "operation_layout",
     "response_layout",
+    "result_layout",
     "store_layout",
 ]
 
@@ -177,7 +177,7 @@ def entry_layout(config: L2SliceConfig) -> data.StructLayout:
     })
 
 
-def found_layout(config: L2SliceConfig) -> data.StructLayout:
+def result_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of the result of a tag look-up.
 
     ``present``: the line is valid or in flight, with this ``entry``, else 0. ``has_way``: a

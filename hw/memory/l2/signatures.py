@@ -3,7 +3,7 @@
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .layouts import L2SliceConfig, change_layout, found_layout
+from .layouts import L2SliceConfig, change_layout, result_layout
 
 __all__ = [
     "DramLoadSignature",
@@ -52,12 +52,15 @@ class TagUpdateSignature(wiring.Signature):
 
     Members
     -------
-    found : In(found_layout(config))
+    result : In(result_layout(config))
     change : Out(change_layout(config))
     """
 
     def __init__(self, config: L2SliceConfig):
-        super().__init__({"found": In(found_layout(config)), "change": Out(change_layout(config))})
+        super().__init__({
+            "result": In(result_layout(config)),
+            "change": Out(change_layout(config)),
+        })
 
 
 class MshrUpdateSignature(wiring.Signature):

@@ -35,7 +35,7 @@ class TableShape:
 class L2Table(SharedBlock):
     """Read-modify-write table: one row per cycle, in any order.
 
-    A row read in one cycle is at `found` in the next, in which it may be written. If the same row
+    A row read in one cycle is at `row` in the next, in which it may be written. If the same row
     is read in that cycle, the written value is forwarded. After a reset a sweep clears one row
     per cycle, in ascending order, except in cycles after a read. Meanwhile only rows below
     `sweep.swept` may be read.
@@ -48,7 +48,7 @@ class L2Table(SharedBlock):
     -------
     read : In(ResponseSignature(ceil_log2(config.rows)))
         Read a row.
-    found : Out(config.pieces * config.width)
+    row : Out(config.pieces * config.width)
         The row read in the last cycle.
     write : In(config.pieces)
         Pieces of that row that are set to `written`.
@@ -61,7 +61,7 @@ class L2Table(SharedBlock):
         row_width = ceil_log2(config.rows)
         super().__init__({
             "read": In(ResponseSignature(row_width)),
-            "found": Out(config.pieces * config.width),
+            "row": Out(config.pieces * config.width),
             "write": In(config.pieces),
             "written": In(config.width),
             "sweep": Out(SweepSignature(row_width)),
@@ -70,26 +70,25 @@ class L2Table(SharedBlock):
     def build(self, platform):
         m = Module()
         rows, pieces, width = self.config.rows, self.config.pieces, self.config.width
-        reads, row = self.read.valid, self.read.payload
+        reads, read_row = self.read.valid, self.read.payload
         m.submodules.store = store = Sram(depth=rows, width=pieces * width, granularity=width)
         read: Any = ResponseSignature(store.shape.address_width).create()
         write: Any = SramWriteSignature(store.shape).create()
         connect(m, read, store.read)
         connect(m, write, store.write)
-        sweeps, next_row, clears = Signal(init=1), Signal.like(row), Signal()
-        shown, shown_row = Signal(), Signal.like(row, reset_less=True)
-        again, kept = Signal(), Signal.like(self.found, reset_less=True)
-        same = reads & shown & (row == shown_row)
+        sweeps, next_row, clears = Signal(init=1), Signal.like(read_row), Signal()
+        shown, shown_row = Signal(), Signal.like(read_row, reset_less=True)
+        again, forwarded = Signal(), Signal.like(self.row, reset_less=True)
+        same = reads & shown & (read_row == shown_row)
         becomes = Cat(
-            Mux(self.write[n], self.written, self.found.word_select(n, width))
-            for n in range(pieces)
+            Mux(self.write[n], self.written, self.row.word_select(n, width)) for n in range(pieces)
         )
         m.d.comb += [
             clears.eq(sweeps & ~shown),  # a row that was read may be written
             self.sweep.swept.eq(next_row),
-            self.found.eq(Mux(again, kept, store.data)),
+            self.row.eq(Mux(again, forwarded, store.data)),
             read.valid.eq(reads & ~same),
-            read.payload.eq(row),
+            read.payload.eq(read_row),
             write.mask.eq(Mux(clears, ~C(0, pieces), self.write)),
             write.address.eq(Mux(clears, next_row, shown_row)),
             write.data.eq(Mux(clears, 0, self.written.replicate(pieces))),
@@ -97,9 +96,9 @@ class L2Table(SharedBlock):
         ]
         m.d.sync += [shown.eq(reads), again.eq(same)]
         with m.If(same):
-            m.d.sync += kept.eq(becomes)
+            m.d.sync += forwarded.eq(becomes)
         with m.If(reads):
-            m.d.sync += shown_row.eq(row)
+            m.d.sync += shown_row.eq(read_row)
         with m.If(clears):
             m.d.sync += [next_row.eq(next_row + 1), sweeps.eq(~next_row.all())]
         return m

@@ -60,25 +60,25 @@ class L2TagArray(SharedBlock):
         hits, dirty, leaves, target = (
             Signal(len(ways), name=name) for name in ("hits", "dirty_ways", "leaves", "target")
         )
-        operation, found, change = self.lookup.payload, self.stage.found, self.stage.change
+        operation, result, change = self.lookup.payload, self.stage.result, self.stage.change
         tag = config.tag_of(operation.line)
         valid = Cat(entry.valid for entry in entries)
         m.d.comb += [
             read.valid.eq(self.start.valid),
             read.payload.eq(config.set_of(self.start.payload.line)),
-            Cat(Value.cast(entry) for entry in entries).eq(tags.found),
+            Cat(Value.cast(entry) for entry in entries).eq(tags.row),
             hits.eq(Cat(entry.valid & (entry.tag == tag) for entry in entries)),
             # A line in flight is not written back: its refill would replace the written bytes.
             dirty.eq(Cat(entry.valid & entry.dirty & ~entry.pending for entry in entries)),
             leaves.eq(Mux(operation.walk, lowest(dirty), victims.victim)),
-            target.eq(Mux(found.present & ~operation.walk, hits, leaves)),
-            found.present.eq(hits.any()),
-            Value.cast(found.entry).eq(select(hits, [Value.cast(entry) for entry in entries])),
-            Value.cast(found.gone).eq(select(leaves, [Value.cast(entry) for entry in entries])),
-            found.given_up.eq((victims.victim & dirty).any()),
-            found.dirty.eq(dirty.any()),
-            found.has_way.eq(victims.has_way),
-            found.way.eq(number_of(target)),
+            target.eq(Mux(result.present & ~operation.walk, hits, leaves)),
+            result.present.eq(hits.any()),
+            Value.cast(result.entry).eq(select(hits, [Value.cast(entry) for entry in entries])),
+            Value.cast(result.gone).eq(select(leaves, [Value.cast(entry) for entry in entries])),
+            result.given_up.eq((victims.victim & dirty).any()),
+            result.dirty.eq(dirty.any()),
+            result.has_way.eq(victims.has_way),
+            result.way.eq(number_of(target)),
             tags.write.eq(Mux(change.write, target, 0)),
             tags.written.eq(change.entry),
             victims.valid.eq(valid),
@@ -92,7 +92,7 @@ class L2TagArray(SharedBlock):
             m.submodules.chances = chances = L2Table(shape)
             connect(m, read, chances.read)
             m.d.comb += [
-                Value.cast(victims.chances).eq(chances.found),
+                Value.cast(victims.chances).eq(chances.row),
                 chances.write.eq(victims.changes),
                 chances.written.eq(victims.becomes),
             ]

@@ -80,10 +80,10 @@ class L2TagStage(SharedBlock):
         begins, (allocates, through) = self.read(m), self.do_write(m)
         is_walk = self.lookup.valid & operation.walk
         m.d.comb += [
-            walks.eq(is_walk & self.tags.found.dirty & self.writebacks.room),
-            self.outcome.clean.eq(is_walk & ~self.tags.found.dirty),
-            fresh.eq((begins | allocates) & ~self.tags.found.present),
-            evicts.eq((fresh & self.tags.found.given_up) | walks),
+            walks.eq(is_walk & self.tags.result.dirty & self.writebacks.room),
+            self.outcome.clean.eq(is_walk & ~self.tags.result.dirty),
+            fresh.eq((begins | allocates) & ~self.tags.result.present),
+            evicts.eq((fresh & self.tags.result.given_up) | walks),
             self.tags.change.needed.eq(operation.write | operation.beats.any()),
             self.tags.change.replaces.eq(fresh),
             self.tags.change.ahead.eq(begins & ~operation.beats.any()),
@@ -101,44 +101,45 @@ class L2TagStage(SharedBlock):
         """Decide on a read; return whether a refill of its line into a way begins."""
         operation, going = self.lookup.payload, self.writebacks.going
         mshrs, outcome = self.mshrs, self.mshrs.outcome
-        present, found = self.tags.found.present, self.tags.found.entry
+        result = self.tags.result
+        present, entry = result.present, result.entry
         reads, whole, answers, begins, passes, is_ahead = (
             Signal(name=n)
             for n in ("reads", "whole", "answers", "read_begins", "read_passes", "is_ahead")
         )
         waits, fills, continues = (Signal(name=n) for n in ("read_waits", "fills", "continues"))
-        room = ~self.tags.found.given_up | self.writebacks.room
+        room = ~result.given_up | self.writebacks.room
         is_demand = operation.beats.any()
         m.d.comb += [
             reads.eq(self.lookup.valid & (operation.read | operation.retry)),
-            whole.eq(present & ~(operation.beats & ~found.full).any()),
+            whole.eq(present & ~(operation.beats & ~entry.full).any()),
             answers.eq(
                 reads & is_demand & whole
                 & Mux(operation.retry, ~self.order.follows, self.order.is_ordered)
             ),
             begins.eq(
                 reads & ~whole & ~going
-                & Mux(present, ~found.pending, operation.allocates & self.tags.found.has_way & room)
+                & Mux(present, ~entry.pending, operation.allocates & result.has_way & room)
             ),
             passes.eq(
                 (reads & is_demand & ~present & ~going)
-                & ~(operation.allocates & self.tags.found.has_way)
+                & ~(operation.allocates & result.has_way)
             ),
             outcome.fetches.eq(begins | passes),
             outcome.keeps.eq(begins),
-            outcome.for_line.eq(reads & present & ~whole & found.pending),
+            outcome.for_line.eq(reads & present & ~whole & entry.pending),
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
             outcome.stays.eq(self.lookup.valid & operation.fill & ~operation.keeps),
             is_ahead.eq(
-                reads & operation.read & is_demand & present & ~whole & found.pending & found.ahead
+                reads & operation.read & is_demand & present & ~whole & entry.pending & entry.ahead
             ),
             mshrs.claim.eq(is_ahead & self.in_flight.arrived & self.order.is_ordered),
             mshrs.adopt.eq(is_ahead & ~mshrs.claim),
-            mshrs.ahead.eq(found.mshr),
+            mshrs.ahead.eq(entry.mshr),
             waits.eq(reads & ~answers & (is_demand | begins) & ~is_ahead),
             fills.eq(self.lookup.valid & operation.fill),
             # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
-            continues.eq(self.order.follows | (operation.keeps & ~is_demand & ~found.ahead)),
+            continues.eq(self.order.follows | (operation.keeps & ~is_demand & ~entry.ahead)),
             mshrs.take.eq(waits & operation.read),
             mshrs.settle.eq(waits | (fills & continues)),
             mshrs.free.eq((answers & operation.retry) | (fills & ~continues)),
@@ -154,20 +155,22 @@ class L2TagStage(SharedBlock):
 
     def do_write(self, m: Module) -> tuple[Value, Signal]:
         """Decide on a write; return whether it is done into a way, and with it through to DRAM."""
-        operation, found = self.lookup.payload, self.tags.found
+        operation, result = self.lookup.payload, self.tags.result
         outcome, promise = self.outcome, self.writeback.payload.has_reply
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
         )
         through = Signal(name="through")
-        evicts = into & ~found.present & found.given_up
+        evicts = into & ~result.present & result.given_up
         # The refill of a line in flight would replace the written bytes of a clean line.
-        in_flight = found.present & found.entry.pending
+        in_flight = result.present & result.entry.pending
         is_whole = into & operation.beats.all() & ~in_flight
         m.d.comb += [
             writes.eq(self.lookup.valid & operation.write),
-            into.eq(~operation.is_empty & (found.present | (operation.allocates & found.has_way))),
+            into.eq(
+                ~operation.is_empty & (result.present | (operation.allocates & result.has_way))
+            ),
             past.eq(~operation.is_empty & ~into),
             keeps_order.eq(self.order.reply_pending & ~past),
             needs_room.eq(evicts | past | keeps_order),
@@ -179,7 +182,7 @@ class L2TagStage(SharedBlock):
             outcome.done.eq(writes & allows),
             outcome.undone.eq(writes & ~allows),
             outcome.replies.eq(outcome.done & ~past & ~keeps_order),
-            outcome.write_miss.eq(outcome.done & ~found.present & ~operation.is_empty),
+            outcome.write_miss.eq(outcome.done & ~result.present & ~operation.is_empty),
             through.eq(outcome.replies & is_whole & ~evicts & self.writebacks.is_light),
             self.access.payload.passes.eq((outcome.done & past) | through),
             promise.eq(outcome.done & (past | keeps_order)),
@@ -191,18 +194,18 @@ class L2TagStage(SharedBlock):
         """Drive the new tag entry."""
         operation, written = self.lookup.payload, self.tags.change.entry
         fills = self.mshrs.line_filled
-        present, found = self.tags.found.present, self.tags.found.entry
+        present, entry = self.tags.result.present, self.tags.result.entry
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
-            m.d.comb += [written.eq(self.tags.found.gone), written.dirty.eq(0)]
+            m.d.comb += [written.eq(self.tags.result.gone), written.dirty.eq(0)]
         with m.Else():
             m.d.comb += [
                 written.tag.eq(self.config.tag_of(operation.line)),
                 written.valid.eq(1),
-                written.pending.eq(begins | (present & found.pending & ~fills)),
-                written.dirty.eq((allocates | (present & found.dirty)) & ~through),
+                written.pending.eq(begins | (present & entry.pending & ~fills)),
+                written.dirty.eq((allocates | (present & entry.dirty)) & ~through),
                 written.full.eq(
-                    Mux(present, found.full, 0)
+                    Mux(present, entry.full, 0)
                     | Mux(allocates, operation.beats, 0)
                     | Mux(fills, arrived, 0)
                 ),
@@ -210,16 +213,16 @@ class L2TagStage(SharedBlock):
                     Mux(
                         begins,
                         ~operation.beats.any(),
-                        present & found.ahead & ~(self.mshrs.adopt | self.mshrs.claim),
+                        present & entry.ahead & ~(self.mshrs.adopt | self.mshrs.claim),
                     )
                 ),
-                written.mshr.eq(Mux(begins, self.in_flight.spare, found.mshr)),
+                written.mshr.eq(Mux(begins, self.in_flight.spare, entry.mshr)),
             ]
 
     def send(self, m: Module, evicts: Signal, through: Signal):
         """Drive the write-back: the victim, or a write past the cache."""
         operation, access, config = self.lookup.payload, self.access.payload, self.config
-        old_line = config.line_of(self.tags.found.gone.tag, config.set_of(operation.line))
+        old_line = config.line_of(self.tags.result.gone.tag, config.set_of(operation.line))
         m.d.comb += [
             self.writeback.valid.eq(evicts | access.passes | self.writeback.payload.has_reply),
             self.writeback.payload.has_line.eq(evicts | access.passes),
@@ -244,11 +247,11 @@ class L2TagStage(SharedBlock):
             access.cleans.eq(walks | through),
             access.fresh.eq(fresh),
             access.pushes.eq(self.writeback.valid),
-            access.place.eq(Cat(self.tags.found.way, self.config.set_of(operation.line))),
+            access.place.eq(Cat(self.tags.result.way, self.config.set_of(operation.line))),
             access.id.eq(operation.id),
             access.beats.eq(operation.beats),
             access.full.eq(
-                Mux(operation.fill, Mux(operation.keeps, self.tags.found.entry.full, 0), ~0)
+                Mux(operation.fill, Mux(operation.keeps, self.tags.result.entry.full, 0), ~0)
             ),
             access.codes.eq(operation.codes),
             access.mshr.eq(Mux(operation.read, self.mshrs.ahead, operation.mshr)),

@@ -94,12 +94,12 @@ class L2WriteGather(SharedBlock):
         # One bit more than needed for an index: the difference is the number of entries.
         width = exact_log2(WRITES_AHEAD) + 1
         newest, next_one, oldest = Signal(width), Signal(width), Signal(width)
-        room, taken = Signal(), Signal()
+        room, accepts = Signal(), Signal()
         m.d.comb += [
             room.eq((newest - oldest)[:width] < WRITES_AHEAD),
             self.beat.ready.eq(bursts.o.valid & room),
-            taken.eq(self.beat.valid & self.beat.ready),
-            bursts.o.ready.eq(taken & self.beat.payload.last),
+            accepts.eq(self.beat.valid & self.beat.ready),
+            bursts.o.ready.eq(accepts & self.beat.payload.last),
             self.write.valid.eq(next_one != newest),
             self.busy.eq(bursts.o.valid | (newest != oldest)),
         ]
@@ -111,7 +111,7 @@ class L2WriteGather(SharedBlock):
             m.d.sync += next_one.eq(next_one + 1)
         with m.If(bursts.o.ready):
             m.d.sync += newest.eq(newest + 1)
-        full, some = self.gather(m, bursts.o.payload, taken, newest[:-1])
+        full, some = self.gather(m, bursts.o.payload, accepts, newest[:-1])
         burst, known = bursts.o.payload, Signal(known_layout(config))
         m.d.comb += [
             known.line.eq(burst.line),
@@ -123,7 +123,7 @@ class L2WriteGather(SharedBlock):
         return m
 
     def gather(
-        self, m: Module, burst: data.View, taken: Signal, entry: Value
+        self, m: Module, burst: data.View, accepts: Signal, entry: Value
     ) -> tuple[Signal, Signal]:
         """Store a beat in its line; return which beats are complete, and if any byte is written."""
         config, beats = self.config, self.config.beats
@@ -136,7 +136,7 @@ class L2WriteGather(SharedBlock):
             full.eq(Mux(begins, 0, past_full) | Mux(beat.strobes.all(), where, 0)),
             some.eq((~begins & past_some) | beat.strobes.any()),
         ]
-        with m.If(taken):
+        with m.If(accepts):
             m.d.sync += [
                 begins.eq(beat.last),
                 place.eq(Mux(begins, burst.first, place) + 1),
@@ -155,7 +155,7 @@ class L2WriteGather(SharedBlock):
         connect(m, read, words.read, masks.read)
         connect(m, word_write, words.write)
         connect(m, mask_write, masks.write)
-        mask, access = Mux(taken, where, 0), self.access.payload
+        mask, access = Mux(accepts, where, 0), self.access.payload
         m.d.comb += [
             read.valid.eq(self.access.valid & (access.writes | access.passes)),
             read.payload.eq(access.entry),
@@ -163,7 +163,7 @@ class L2WriteGather(SharedBlock):
             word_write.address.eq(entry),
             word_write.data.eq(beat.data.replicate(beats)),
             # The first beat clears the strobes of beats that the burst leaves out.
-            mask_write.mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
+            mask_write.mask.eq(Mux(accepts & begins, ~C(0, beats), mask)),
             mask_write.address.eq(entry),
             mask_write.data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
             self.line.data.eq(words.data),

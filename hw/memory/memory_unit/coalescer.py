@@ -1,5 +1,7 @@
 """Coalescer: splits a core's data request into groups of lanes that are served together."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -115,7 +117,9 @@ class Coalescer(SharedBlock):
                 m.d.sync += Value.cast(served_by[lane]).eq(target)
         return m
 
-    def together(self, m: Module, first, left, held, served_by) -> Value:
+    def together(
+        self, m: Module, first: Signal, left: Signal, held: data.View, served_by: data.View
+    ) -> Value:
         """Offer the group of the remaining lanes that `first` belongs to; return its lanes."""
         config = self.config
         lanes = range(config.core.request_lanes)
@@ -147,7 +151,15 @@ class Coalescer(SharedBlock):
         ]
         return o.lanes
 
-    def row(self, left, held, served_by, first, in_beat, o) -> list:
+    def row(
+        self,
+        left: Signal,
+        held: data.View,
+        served_by: data.View,
+        first: Signal,
+        in_beat: Sequence[Value],
+        o: data.View,
+    ) -> list:
         """Return the assignment that marks lanes of shared memory in one row, with a row port."""
         size = self.config.row_bytes
         if size is None:

@@ -1,5 +1,7 @@
 """Data memory unit of a core: L1 data cache, shared memory, unit registers and console."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -129,7 +131,7 @@ class DataMemoryUnit(SharedBlock):
         )
         takes, part, is_busy = self.share(m, group, answer.valid | replies.o.valid)
         devices = [self.access_registers(m, group, replied) for replied in registers]
-        accepts = [taken for taken, _ in devices]
+        accepts = [accepted for accepted, _ in devices]
         m.d.comb += group.ready.eq(
             Cat(transactions.goes, self.answer_here(m, group, here), takes, *accepts).any()
         )
@@ -148,7 +150,14 @@ class DataMemoryUnit(SharedBlock):
         )
         return m
 
-    def access(self, m: Module, group, transactions: Transactions, cache, stores) -> Value:
+    def access(
+        self,
+        m: Module,
+        group: stream.Interface,
+        transactions: Transactions,
+        cache: DataCache,
+        stores: stream.Interface,
+    ) -> Value:
         """Access the cache and reply to its stores; return whether it accepts the group."""
         access, context = group.payload, Signal(context_layout(self.config))
         done = data.StructLayout({
@@ -191,7 +200,9 @@ class DataMemoryUnit(SharedBlock):
         ]
         return (read.valid & read.ready) | (write.valid & write.ready)
 
-    def access_registers(self, m: Module, group, answer) -> tuple[Value, Value]:
+    def access_registers(
+        self, m: Module, group: stream.Interface, answer: stream.Interface
+    ) -> tuple[Value, Value]:
         """Access unit registers and reply; return whether a group is accepted, and `busy`."""
         m.submodules.unit_registers = unit_registers = UnitRegisterPort(self.config)
         connect(m, unit_registers.registers, flipped(self.device))
@@ -209,7 +220,7 @@ class DataMemoryUnit(SharedBlock):
         ]
         return is_device & unit_registers.i.ready, unit_registers.busy
 
-    def answer_here(self, m: Module, group, answer) -> Value:
+    def answer_here(self, m: Module, group: stream.Interface, answer: stream.Interface) -> Value:
         """Reply to a group that needs no memory; return whether it is accepted."""
         access = group.payload
         numbers = range(self.config.core.request_lanes)
@@ -217,6 +228,10 @@ class DataMemoryUnit(SharedBlock):
         connect(m, printed.o, flipped(self.console))
         strobes, is_byte, is_here = Signal(WORD_BYTES), Signal(), Signal()
         prints = Signal()
+        stored = [
+            select(access.lanes, [access.data[n].word_select(byte, 8) for n in numbers])
+            for byte in range(WORD_BYTES)
+        ]
         m.d.comb += [
             # A group of the console is one lane.
             strobes.eq(select(access.lanes, [access.strobes[n] for n in numbers])),
@@ -232,19 +247,11 @@ class DataMemoryUnit(SharedBlock):
             answer.payload.lanes.eq(access.lanes),
             answer.payload.error.eq(~prints & (access.target != Target.FORGOTTEN)),
             printed.i.valid.eq(group.valid & prints & answer.ready),
-            printed.i.payload.eq(
-                select(
-                    strobes,
-                    [
-                        select(access.lanes, [access.data[n].word_select(byte, 8) for n in numbers])
-                        for byte in range(WORD_BYTES)
-                    ],
-                )
-            ),
+            printed.i.payload.eq(select(strobes, stored)),
         ]
         return answer.valid & answer.ready
 
-    def share(self, m: Module, group, others: Value):
+    def share(self, m: Module, group: stream.Interface, others: Value):
         """Connect shared memory; return whether it accepts a group, its response, and its `busy`.
 
         `others`: other responses wait.
@@ -265,7 +272,7 @@ class DataMemoryUnit(SharedBlock):
         m.d.sync += shared.pause.eq(others & shared.o.valid)
         return ahead.i.valid & ahead.i.ready, shared.o, shared.busy | ahead.o.valid
 
-    def respond(self, m: Module, part, answer, replies):
+    def respond(self, m: Module, part: Any, answer: stream.Interface, replies: stream.Interface):
         """Respond to lanes of shared memory first, else to loads of DRAM and others in turn."""
         response, context = self.response.payload, Signal(context_layout(self.config))
         is_reply, replies_next = Signal(), Signal()

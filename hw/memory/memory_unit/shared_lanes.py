@@ -65,27 +65,29 @@ class SharedLanes(SharedBlock):
         m = Module()
         lanes = self.config.core.request_lanes
         group = Signal(group_layout(self.config), reset_less=True)
-        left, taken, allowed = Signal(lanes), Signal(lanes), Signal(lanes)  # at narrow ports
+        left, granted, allowed = Signal(lanes), Signal(lanes), Signal(lanes)  # at narrow ports
         entering = Signal(lanes)
-        row_left, row_taken = Signal(), Signal()
+        row_left, row_granted = Signal(), Signal()
         is_row = self.i.payload.is_row if self.has_rows else C(0, 1)
         m.d.comb += [
             allowed.eq(self.allowed(m, left)),
             entering.eq(Mux(self.i.valid & ~is_row, self.i.payload.lanes, 0)),
         ]
-        m.d.sync += left.eq(left & ~taken)
+        m.d.sync += left.eq(left & ~granted)
         if self.has_rows:
-            m.d.sync += row_left.eq(row_left & ~row_taken)
+            m.d.sync += row_left.eq(row_left & ~row_granted)
         with m.If(self.i.ready):
             m.d.sync += [left.eq(entering), group.eq(self.i.payload)]
             if self.has_rows:
                 m.d.sync += row_left.eq(self.i.valid & is_row)
         if self.has_rows:
-            self.offer_row(m, group, row_left, row_taken)
-        done = [self.offer(m, p, group, left, entering, taken, allowed) for p in range(self.ports)]
-        done.append(row_taken | ~row_left)
+            self.offer_row(m, group, row_left, row_granted)
+        done = [
+            self.offer(m, p, group, left, entering, granted, allowed) for p in range(self.ports)
+        ]
+        done.append(row_granted | ~row_left)
         m.d.comb += self.i.ready.eq(Cat(done).all() & ~self.pause)
-        self.respond(m, group, left.any() | row_left, taken | Mux(row_taken, group.lanes, 0))
+        self.respond(m, group, left.any() | row_left, granted | Mux(row_granted, group.lanes, 0))
         return m
 
     @property
@@ -93,7 +95,7 @@ class SharedLanes(SharedBlock):
         """Whether there is a row port."""
         return self.config.row_bytes is not None
 
-    def offer_row(self, m: Module, group, row_left, row_taken):
+    def offer_row(self, m: Module, group: data.View, row_left: Signal, row_granted: Signal):
         """Offer the lanes of a row."""
         size, request = self.config.row_bytes, self.row.request
         assert size is not None
@@ -106,14 +108,14 @@ class SharedLanes(SharedBlock):
             m.d.sync += row.eq(place[exact_log2(size // WORD_BYTES) :])
         m.d.comb += [
             request.valid.eq(row_left),
-            row_taken.eq(row_left & request.ready),
+            row_granted.eq(row_left & request.ready),
             request.payload.address.eq(Cat(C(0, low), row)),
             request.payload.write.eq(group.is_store),
             request.payload.data.eq(row_data),
             request.payload.mask.eq(row_strobes),
         ]
 
-    def allowed(self, m: Module, left) -> Value:
+    def allowed(self, m: Module, left: Signal) -> Value:
         """Return the lanes that may be issued now.
 
         The lower lanes that store to a lane's word are known from the group's acceptance on.
@@ -134,7 +136,16 @@ class SharedLanes(SharedBlock):
             waits.append((before & Cat(left[n] for n in lower)).any())
         return ~Cat(waits)
 
-    def offer(self, m: Module, p: int, group, left, entering, taken, allowed) -> Value:
+    def offer(
+        self,
+        m: Module,
+        p: int,
+        group: data.View,
+        left: Signal,
+        entering: Signal,
+        granted: Signal,
+        allowed: Signal,
+    ) -> Value:
         """Offer the lowest lane of a port; return whether none is left after this cycle."""
         own = range(p, len(left), self.ports)
         first = Signal(len(own), name=f"first_{p}")
@@ -161,8 +172,8 @@ class SharedLanes(SharedBlock):
                 m.d.sync += first.eq(chosen)
                 m.d.sync += place.eq(select(chosen, [places[lane] for lane in own]))
         for number, lane in enumerate(own):
-            m.d.comb += taken[lane].eq(first[number] & accepted)
-        # Not from `taken`, as grants are known late.
+            m.d.comb += granted[lane].eq(first[number] & accepted)
+        # Not from `granted`, as grants are known late.
         return ~first.any() | (~later.any() & accepted)
 
     def access_layout(self) -> data.StructLayout:
@@ -174,10 +185,10 @@ class SharedLanes(SharedBlock):
             fields |= {"is_row": 1, "words": data.ArrayLayout(word, core.request_lanes)}
         return data.StructLayout(fields)
 
-    def respond(self, m: Module, group, waits, taken):
+    def respond(self, m: Module, group: data.View, waits: Value, granted: Value):
         """Drive `busy`, and the response to lanes accepted `read_latency` cycles ago."""
         layout = self.access_layout()
-        access, lanes, under_way = Signal(layout, name="access"), taken, []
+        access, lanes, under_way = Signal(layout, name="access"), granted, []
         m.d.comb += access.tag.eq(group.tag)
         if self.has_rows:
             m.d.comb += access.is_row.eq(group.is_row)
@@ -196,7 +207,7 @@ class SharedLanes(SharedBlock):
             self.o.payload.tag.eq(access.tag),
             self.o.payload.mask.eq(lanes),
         ]
-        for lane in range(len(taken)):
+        for lane in range(len(granted)):
             word = self.port[lane % self.ports].response.payload
             if self.has_rows:
                 in_row = word_of(self.row.response.payload, access.words[lane])

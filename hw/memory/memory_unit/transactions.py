@@ -54,8 +54,8 @@ class Transactions(SharedBlock):
         ended = [Signal(count, name=f"ended_{n}") for n in range(len(self.ended))]
         m.d.comb += [
             *(
-                each.eq(Mux(one.valid, 1 << one.payload, 0))
-                for each, one in zip(ended, self.ended, strict=True)
+                ended_number.eq(Mux(one.valid, 1 << one.payload, 0))
+                for ended_number, one in zip(ended, self.ended, strict=True)
             ),
             begun.eq(Mux(self.goes, chosen, 0)),
             free.eq(~under_way & ~Mux(is_chosen, chosen, 0)),

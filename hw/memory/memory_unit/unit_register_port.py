@@ -78,16 +78,16 @@ class UnitRegisterPort(SharedBlock):
         # The window may start at an address that is no multiple of its size: subtract the offset.
         ahead = (SHARED_BASE + config.shared.size) % WINDOW_BYTES
         low = exact_log2(WORD_BYTES)
-        requested, kept = Signal(), Signal()
-        kept_answer = Signal.like(response.payload, reset_less=True)
+        requested, held = Signal(), Signal()
+        held_answer = Signal.like(response.payload, reset_less=True)
         answer = Signal.like(response.payload)
         m.d.comb += [
-            request.valid.eq(waiting.o.valid & ~requested & ~kept),
+            request.valid.eq(waiting.o.valid & ~requested & ~held),
             request.payload.address.eq(Cat(C(0, low), first.place) - ahead),
             request.payload.write.eq(first.is_store),
             request.payload.data.eq(Mux(first.is_store, first.data, 0)),
-            answer.eq(Mux(kept, kept_answer, response.payload)),
-            self.o.valid.eq(kept | response.valid),
+            answer.eq(Mux(held, held_answer, response.payload)),
+            self.o.valid.eq(held | response.valid),
             self.o.payload.tag.eq(first.tag),
             self.o.payload.mask.eq(first.lanes),
             self.o.payload.error.eq(Mux(answer.error, first.lanes, 0)),
@@ -97,8 +97,8 @@ class UnitRegisterPort(SharedBlock):
         ]
         m.d.sync += [
             requested.eq(request.valid & request.ready),
-            kept.eq(self.o.valid & ~self.o.ready),
+            held.eq(self.o.valid & ~self.o.ready),
         ]
         with m.If(response.valid):
-            m.d.sync += kept_answer.eq(response.payload)
+            m.d.sync += held_answer.eq(response.payload)
         return m

@@ -1,5 +1,6 @@
 """Shared memory in two dimensions: parallel banks, and subbanks that interleave words."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from amaranth import *
@@ -194,7 +195,7 @@ class SharedMemory(SharedBlock):
         payload = getattr(self, name).request.payload
         return payload if name.startswith("read") else payload.address
 
-    def offer(self, m, name, banks):
+    def offer(self, m: Module, name: str, banks: Sequence[Bank]):
         """Route a port's requests to the bank that holds their address."""
         request = getattr(self, name).request
         address = self.address_of(name)
@@ -213,7 +214,9 @@ class SharedMemory(SharedBlock):
             ready.append(port.ready)
         m.d.comb += request.ready.eq(Cat(ready).any())
 
-    def respond(self, m, name, address, size, banks) -> Value:
+    def respond(
+        self, m: Module, name: str, address: Value, size: int, banks: Sequence[Bank]
+    ) -> Value:
         """Drive a port's response; return whether one is in flight."""
         port = getattr(self, name)
         latency = self.config.memory.read_latency
@@ -242,7 +245,7 @@ class SharedMemory(SharedBlock):
         m.d.comb += [port.response.valid.eq(pending[-1]), port.response.payload.eq(word)]
         return pending.any()
 
-    def report_wide(self, m):
+    def report_wide(self, m: Module):
         """Drive the events of wide ports."""
         for kind in ("read", "write"):
             for i, name in enumerate(self.names(kind)):
@@ -250,22 +253,22 @@ class SharedMemory(SharedBlock):
                 m.d.comb += self.events[f"{kind}_{i}"].eq(request.valid & request.ready)
                 m.d.comb += self.events[f"{kind}_wait_{i}"].eq(request.valid & ~request.ready)
 
-    def report(self, m, kind: str) -> Value:
+    def report(self, m: Module, kind: str) -> Value:
         """Drive the events of narrow or row ports; return whether some are still to be counted."""
         requests = [port.request for port in self.ports(kind)]
         valid = Cat(request.valid for request in requests)
         ready = Cat(request.ready for request in requests)
         writes = Cat(request.payload.write for request in requests)
-        found = {
+        events = {
             "reads": valid & ready & ~writes,
             "writes": valid & ready & writes,
             "waits": valid & ~ready,
         }
         uncounted = []
-        for name, happened in found.items():
+        for name, requesters in events.items():
             # A register before the sum, as the grants of all lanes are a deep path already.
             counted = Signal(len(requests), name=f"{kind}_{name}")
-            m.d.sync += counted.eq(happened)
+            m.d.sync += counted.eq(requesters)
             m.d.comb += self.events[f"{kind}_{name}"].eq(ones(counted))
             uncounted.append(counted)
         return Cat(uncounted).any()

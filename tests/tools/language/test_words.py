@@ -17,7 +17,16 @@ ACTS = ("found", "taken", "each", "kept")
 ROOMS = ("base", "hw", "kernels", "sim", "explore", "api", "cli")
 ROOMS_WITHOUT_ACTS = (
     *("kernels", "sim", "explore", "api"),
-    *("hw/arith", "hw/config", "hw/emit", "hw/isa", "hw/lib", "hw/presets"),
+    *(
+        "hw/arith",
+        "hw/config",
+        "hw/emit",
+        "hw/isa",
+        "hw/lib",
+        "hw/matrix",
+        "hw/memory",
+        "hw/presets",
+    ),
 )
 #: Folders of a room that are not checked yet.
 LEFT = ("sim/engine/", "sim/machine/")

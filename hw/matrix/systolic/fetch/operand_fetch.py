@@ -123,7 +123,7 @@ class OperandFetch(Component):
         self.deliver(m, queue, walks | (room != self.depth))
         return m
 
-    def read_line(self, m, line):
+    def read_line(self, m: Module, line: stream.Interface):
         """Request a line; return the tags of the arriving line, and whether it is zeros."""
         request, latency = self.memory.request, self.config.shared.read_latency
         m.d.comb += [
@@ -142,7 +142,7 @@ class OperandFetch(Component):
         ]
         return data.View(tags.shape(), tag_line[-width:]), zeros[-1]
 
-    def deliver(self, m, queue, more):
+    def deliver(self, m: Module, queue: Queue, more: Value):
         """Connect the queue to `o`, through the transposer if there is one."""
         if not self.can_transpose:
             m.d.comb += [
@@ -157,7 +157,7 @@ class OperandFetch(Component):
         connect(m, stage.o, flipped(self.o))
         m.d.comb += [stage.more.eq(more), self.level.eq(Mux(stage.passing, queue.level, 0))]
 
-    def walk(self, m, zero, tags, step):
+    def walk(self, m: Module, zero: Signal, tags: data.View, step: Signal):
         """Count through the walk on each `step`, set a line's tags and return its address."""
         walk = self.i.payload
         counted = [name for name in WALK_LOOPS if name in walk.shape().members]
@@ -178,7 +178,7 @@ class OperandFetch(Component):
             "block": [offset.eq(next_block), block_offset.eq(next_block)],
             "repeat": [offset.eq(slab_offset), block_offset.eq(slab_offset)],
             "slab": [offset.eq(next_slab), block_offset.eq(next_slab), slab_offset.eq(next_slab)],
-            "again": [each.eq(next_again) for each in offsets],
+            "again": [offset_of_loop.eq(next_again) for offset_of_loop in offsets],
         }
         # The innermost unfinished loop advances; the loops inside it restart.
         inner_ended = step
@@ -188,7 +188,7 @@ class OperandFetch(Component):
                 m.d.sync += moves[name]
             inner_ended = inner_ended & last[name]
         with m.If(inner_ended):
-            m.d.sync += [each.eq(0) for each in offsets]
+            m.d.sync += [offset_of_loop.eq(0) for offset_of_loop in offsets]
         m.d.comb += self.i.ready.eq(inner_ended)
 
         in_last_slab = last["slab"]

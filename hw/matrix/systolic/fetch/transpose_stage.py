@@ -73,17 +73,17 @@ class TransposeStage(Component):
             self.passing.eq(begins & ~full & self.i.valid & ~self.i.p.transpose),
         ]
 
-        kept = Signal()
+        is_kept = Signal()
         can_enter = Signal()
         steps = Signal()
         m.d.comb += [
-            kept.eq(full & (step < keep)),
+            is_kept.eq(full & (step < keep)),
             can_enter.eq(Mux(feeds, self.i.valid, full & ~(begins & ~self.i.valid & self.more))),
-            steps.eq(can_enter & (~kept | self.o.ready)),
+            steps.eq(can_enter & (~is_kept | self.o.ready)),
             vector.valid.eq(steps),
             vector.payload.eq(self.i.p.line),
             self.i.ready.eq(Mux(self.passing, self.o.ready, feeds & steps)),
-            self.o.valid.eq(self.passing | (can_enter & kept)),
+            self.o.valid.eq(self.passing | (can_enter & is_kept)),
             self.o.payload.eq(Mux(self.passing, self.i.p.line, transposer.o)),
         ]
         with m.If(steps):

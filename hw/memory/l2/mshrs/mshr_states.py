@@ -91,9 +91,9 @@ class L2MshrStates(SharedBlock):
         """Hold a free MSHR in reserve for the next look-up."""
         spare, spare_valid = Signal(self.config.mshr_width), Signal()
         others, first = Signal.like(used), Signal.like(used)
-        kept = one_hot(m, spare, len(used), "spare_mshr")
+        spare_one_hot = one_hot(m, spare, len(used), "spare_mshr")
         m.d.comb += [
-            others.eq(~used & ~where(kept, spare_valid)),
+            others.eq(~used & ~where(spare_one_hot, spare_valid)),
             first.eq(lowest(others)),
             self.in_flight.spare.eq(spare),
             self.room.eq(spare_valid & others.any()),

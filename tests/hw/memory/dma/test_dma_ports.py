@@ -178,7 +178,7 @@ def test_load_order():
             ctx.set(dut.done, sum(1 << context for context in done))
             begins, taken, port = rng.random() < 0.7, rng.random() < 0.8, rng.randrange(4)
             ctx.set(dut.begins, begins)
-            ctx.set(dut.taken, taken)
+            ctx.set(dut.accept, taken)
             ctx.set(dut.port, port)
             chosen, retires = ctx.get(dut.chosen), ctx.get(dut.retires)
             first_of_port = [
