@@ -113,13 +113,13 @@ class Lanes:
 
 
 def ports_of(component: wiring.Component, flow=In) -> Lanes:
-    """Return the ports of `component` in one direction."""
+    """Return the ports of `component` in one direction, or the members of its interfaces."""
     ports: list[Port] = []
     word = 0
     for path, member, _ in component.signature.flatten(component):
         if member.flow != flow:
             continue
-        name = "_".join(map(str, path))
+        name = str(path[-1])
         is_array = isinstance(member.shape, data.ArrayLayout)
         element, elements = (
             (member.shape.elem_shape, member.shape.length) if is_array else (member.shape, 1)

@@ -93,9 +93,9 @@ def domain_of(name: str) -> str:
 
 
 def port_values(component: wiring.Component) -> dict[str, Value]:
-    """Return the bits of each port."""
+    """Return the bits of each port, or member of a port, by its name."""
     return {
-        "_".join(map(str, path)): Value.cast(value)
+        str(path[-1]): Value.cast(value)
         for path, _, value in component.signature.flatten(component)
     }
 

@@ -24,7 +24,7 @@ def evaluate(
     dut : Component
         Unit.
     inputs : mapping of str to sequence
-        Number of each vector, or array of equal parts, by port.
+        Number of each vector, or array of equal parts, by port or member of a port.
     outputs : sequence of str
         Ports.
     latency : int or None
@@ -32,8 +32,8 @@ def evaluate(
 
     """
     require_no_loop(dut)
-    ports = [Value.cast(getattr(dut, name)) for name in inputs]
-    shown = [Value.cast(getattr(dut, name)) for name in outputs]
+    members = {path[-1]: Value.cast(value) for path, _, value in dut.signature.flatten(dut)}
+    ports, shown = ([members[name] for name in names] for names in (inputs, outputs))
     words, results = [], []
     for row in zip(*inputs.values(), strict=True):
         word = shift = 0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import enum
+from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
@@ -16,7 +16,7 @@ from .rounding import FLAGS_LAYOUT, Rounding
 from .significand_product import SignificandProduct, SignificandProductConfig
 from .sum import STAGES
 
-__all__ = ["Fma", "FmaConfig", "FmaOperation"]
+__all__ = ["Fma", "FmaConfig", "FmaOperandsSignature", "FmaOperation", "FmaResultSignature"]
 
 LATENCIES = 6
 #: Registered stages by latency. Any remaining latency delays the result.
@@ -82,8 +82,39 @@ class FmaConfig:
         )
 
 
+class FmaOperandsSignature(wiring.Signature):
+    """Operation of a multiply-add with its operands, as stored.
+
+    Members
+    -------
+    operation : Out(FmaOperation)
+    rounding : Out(Rounding)
+    a, b, c : Out(form.width)
+    """
+
+    def __init__(self, form: FloatFormat):
+        super().__init__({
+            "operation": Out(FmaOperation),
+            "rounding": Out(Rounding),
+            **{name: Out(form.width) for name in ("a", "b", "c")},
+        })
+
+
+class FmaResultSignature(wiring.Signature):
+    """Result of a multiply-add, as stored, and its flags.
+
+    Members
+    -------
+    o : Out(form.width)
+    flags : Out(FLAGS_LAYOUT)
+    """
+
+    def __init__(self, form: FloatFormat):
+        super().__init__({"o": Out(form.width), "flags": Out(FLAGS_LAYOUT)})
+
+
 class Fma(SharedBlock):
-    """Fused multiply-add: computes `operation` on `a`, `b` and, if used, `c`, rounded once.
+    """Fused multiply-add: computes an operation on `a`, `b` and, if used, `c`, rounded once.
 
     Conforms to RISC-V F (20191213, section 11) and IEEE 754-2008: five rounding modes, full
     subnormal support, canonical NaN results, tininess detected after rounding. Infinity times
@@ -108,39 +139,29 @@ class Fma(SharedBlock):
 
     Members
     -------
-    a, b, c : In(config.form.width)
-        As stored.
-    operation : In(FmaOperation)
-    rounding : In(Rounding)
-    o : Out(config.form.width)
-        As stored.
-    flags : Out(FLAGS_LAYOUT)
+    operands : In(FmaOperandsSignature(config.form))
+    result : Out(FmaResultSignature(config.form))
 
     """
 
     def __init__(self, config: FmaConfig):
         self.config = config
-        width = config.form.width
         super().__init__({
-            "a": In(width),
-            "b": In(width),
-            "c": In(width),
-            "operation": In(FmaOperation),
-            "rounding": In(Rounding),
-            "o": Out(width),
-            "flags": Out(FLAGS_LAYOUT),
+            "operands": In(FmaOperandsSignature(config.form)),
+            "result": Out(FmaResultSignature(config.form)),
         })
 
     def build(self, platform):
         m = Module()
         config = self.config
         form = config.form
-        operation = Value.cast(self.operation)
+        operands, result = self.operands, self.result
+        operation = Value.cast(operands.operation)
         is_sum = operation[2] & ~operation[1]
         is_product = operation[2] & operation[1]
-        a = FmaFactor(form, self.a)
-        b = FmaFactor(form, Mux(is_sum, form.bias << form.fraction_width, self.b))
-        c = Mux(is_sum, self.b, self.c)
+        a = FmaFactor(form, operands.a)
+        b = FmaFactor(form, Mux(is_sum, form.bias << form.fraction_width, operands.b))
+        c = Mux(is_sum, operands.b, operands.c)
 
         sign = a.sign ^ b.sign ^ (operation[1] & ~operation[2])
         # A lone product is added to a zero of its sign, which leaves it unchanged.
@@ -156,7 +177,7 @@ class Fma(SharedBlock):
             **product,
             places=places,
             addend=addend,
-            rounding=self.rounding,
+            rounding=operands.rounding,
         )
         m.submodules.sum = total = FusedSum(config.sum)
         for name, value in zip(product, product_values, strict=True):
@@ -171,8 +192,10 @@ class Fma(SharedBlock):
             name: total.flags[name] for name in ("inexact", "underflow", "overflow", "invalid")
         }
         late = delayed(m, config.latency - len(config.cuts) - 1, o=total.o, **raised)
-        m.d.comb += self.o.eq(late[0])
-        m.d.comb += [self.flags[name].eq(flag) for name, flag in zip(raised, late[1:], strict=True)]
+        m.d.comb += result.o.eq(late[0])
+        m.d.comb += [
+            result.flags[name].eq(flag) for name, flag in zip(raised, late[1:], strict=True)
+        ]
         return m
 
     def leading_zeros(self, m, a, b):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import BF16, FP16, FP32
@@ -10,7 +11,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from .rounding import FLAGS_LAYOUT, Rounding
 
-__all__ = ["Narrow", "NarrowConfig"]
+__all__ = ["Narrow", "NarrowConfig", "NarrowControlSignature"]
 
 SIGN = FP32.width - 1
 FRACTION = FP32.fraction_width
@@ -32,6 +33,20 @@ class NarrowConfig:
     """Configuration of `Narrow`: it has no parameters."""
 
 
+class NarrowControlSignature(wiring.Signature):
+    """Format and rounding of a conversion, common to several of them.
+
+    Members
+    -------
+    is_bf16 : Out(1)
+        To BF16, otherwise to FP16.
+    rounding : Out(Rounding)
+    """
+
+    def __init__(self):
+        super().__init__({"is_bf16": Out(1), "rounding": Out(Rounding)})
+
+
 class Narrow(SharedBlock):
     """Narrowing converter: ``o`` is `i` in FP16, or in BF16 if `is_bf16`, rounded once.
 
@@ -46,8 +61,7 @@ class Narrow(SharedBlock):
     Members
     -------
     i : In(32)
-    is_bf16 : In(1)
-    rounding : In(Rounding)
+    control : In(NarrowControlSignature())
     o : Out(16)
     flags : Out(FLAGS_LAYOUT)
 
@@ -57,8 +71,7 @@ class Narrow(SharedBlock):
         self.config = config
         super().__init__({
             "i": In(FP32.width),
-            "is_bf16": In(1),
-            "rounding": In(Rounding),
+            "control": In(NarrowControlSignature()),
             "o": Out(FP16.width),
             "flags": Out(FLAGS_LAYOUT),
         })
@@ -70,11 +83,17 @@ class Narrow(SharedBlock):
         is_nan = is_special & fraction.any()
         grows = Signal()
         is_even, is_away = (
-            self.rounding == mode for mode in (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
+            self.control.rounding == mode for mode in (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
         )
         is_nearest = Signal()
         m.d.comb += [
-            grows.eq(Mux(sign, self.rounding == Rounding.DOWN, self.rounding == Rounding.UP)),
+            grows.eq(
+                Mux(
+                    sign,
+                    self.control.rounding == Rounding.DOWN,
+                    self.control.rounding == Rounding.UP,
+                )
+            ),
             is_nearest.eq(is_even | is_away),
         ]
 
@@ -89,9 +108,9 @@ class Narrow(SharedBlock):
             increment.a.eq(code),
             increment.carry.eq(round_up),
         ]
-        is_far = ~self.is_bf16 & (exponent >= OFFSET + FP16.exponent_mask)
+        is_far = ~self.control.is_bf16 & (exponent >= OFFSET + FP16.exponent_mask)
         is_full = increment.o[FP16.fraction_width :].all() & (
-            ~self.is_bf16 | increment.o[BF16.fraction_width : FP16.fraction_width].all()
+            ~self.control.is_bf16 | increment.o[BF16.fraction_width : FP16.fraction_width].all()
         )
         is_overflow = Signal()
         m.d.comb += is_overflow.eq((is_far | is_full) & ~is_special)
@@ -134,7 +153,7 @@ class Narrow(SharedBlock):
         fp16 = Cat(word[2:-1], low_exponent & ~is_low.replicate(FP16.exponent_width))
         bf16 = self.i[LOWEST_BF16:SIGN]
         cut = Mux(
-            self.is_bf16,
+            self.control.is_bf16,
             Cat(self.i[: LOWEST_BF16 - 1].any(), self.i[LOWEST_BF16 - 1], bf16),
             Cat(word[:2], fp16),
         )
@@ -148,7 +167,7 @@ class Narrow(SharedBlock):
             Mux(is_nan, form.nan, Mux(is_infinity, form.infinity, form.largest))
             for form in (FP16, BF16)
         ]
-        return Mux(self.is_bf16, words[1], words[0])
+        return Mux(self.control.is_bf16, words[1], words[0])
 
     def is_tiny(self, exponent, is_nearest, grows) -> Value:
         """Return whether a magnitude is below the smallest normal one, also after rounding.
@@ -164,5 +183,5 @@ class Narrow(SharedBlock):
             is_last & Mux(is_nearest, self.i[guard], grows & self.i[: guard + 1].any())
             for is_last, guard in ((fp16, LOWEST_FP16 - 1), (bf16, LOWEST_BF16 - 2))
         ]
-        is_low = Mux(self.is_bf16, ~exponent.any(), exponent <= OFFSET)
-        return is_low & ~Mux(self.is_bf16, carries[1], carries[0])
+        is_low = Mux(self.control.is_bf16, ~exponent.any(), exponent <= OFFSET)
+        return is_low & ~Mux(self.control.is_bf16, carries[1], carries[0])

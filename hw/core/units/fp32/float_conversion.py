@@ -1,14 +1,14 @@
 """Cast stages around the fused multiply-add: conversions from and to integers, and to FP32."""
 
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ....arith.float.fma import FmaOperation
+from ....arith.float.fma import FmaOperandsSignature, FmaOperation, FmaResultSignature
 from ....config.formats import BF16, FP16, FP32
 from ....emit.component import Component
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, each_word, join, named, spread
+from .signatures import FloatOperandsSignature, FloatResultsSignature, conversion_layout
 
 __all__ = ["InputCast", "OutputCast"]
 
@@ -54,38 +54,32 @@ class InputCast(Component):
 
     Members
     -------
-    operation : In(FloatOperation)
-    a, b, c : In(data.ArrayLayout(32, lanes))
-    fma_operation : Out(FmaOperation)
-    fma_a, fma_b, fma_c : Out(data.ArrayLayout(32, lanes))
-    has_fraction : Out(lanes)
-        `a` has a smaller exponent than 2**23.
+    operands : In(FloatOperandsSignature(lanes))
+    fma : Out(FmaOperandsSignature(FP32)).array(lanes)
+    conversion : Out(conversion_layout(lanes))
 
     """
 
     def __init__(self, lanes: int):
         self.lanes = lanes
-        values = data.ArrayLayout(WIDTH, lanes)
         super().__init__({
-            "operation": In(FloatOperation),
-            **{name: In(values) for name in ("a", "b", "c")},
-            "fma_operation": Out(FmaOperation),
-            **{f"fma_{name}": Out(values) for name in ("a", "b", "c")},
-            "has_fraction": Out(lanes),
+            "operands": In(FloatOperandsSignature(lanes)),
+            "fma": Out(FmaOperandsSignature(FP32)).array(lanes),
+            "conversion": Out(conversion_layout(lanes)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        lanes = self.lanes
-        operation = Value.cast(self.operation)
+        lanes, a = self.lanes, self.operands.a
+        operation = Value.cast(self.operands.operation)
         # Other operations set these bits too, but do not use the multiply-add's result.
         is_conversion = operation[4]
         is_widening = is_conversion & operation[3]
         is_from = is_conversion & ~operation[3] & (operation[2] | operation[1] & operation[0])
         is_signed = ~operation[2]
-        m.d.comb += self.has_fraction.eq(each(lanes, lambda k: self.a[k][FRACTION:SIGN] < WHOLE))
+        self.describe(m)
 
-        sign = each(lanes, lambda k: self.a[k][SIGN])
+        sign = each(lanes, lambda k: a[k][SIGN])
         is_negative = Signal(lanes)
         m.d.comb += is_negative.eq(sign & is_signed.replicate(lanes))
         product, addend = self.integer(m, is_negative)
@@ -93,30 +87,51 @@ class InputCast(Component):
         is_fp16 = is_widening & ~operation[0]
         m.d.comb += factor[FRACTION:].eq(Mux(is_fp16, FP16_FACTOR, Mux(is_from, FACTOR, ONE)))
         exponents = C(WHOLE, SIGN - FRACTION).replicate(lanes)
-        whole = named(m, "whole", exponents & spread(self.has_fraction, SIGN - FRACTION))
+        whole = named(m, "whole", exponents & spread(self.conversion.has_fraction, SIGN - FRACTION))
         whole = join((C(0, lanes * FRACTION), FRACTION), (whole, SIGN - FRACTION), (sign, 1))
-        m.d.comb += [
-            self.fma_operation.eq(
-                Mux(is_widening, FmaOperation.FMUL, operation[:3] & ~is_conversion.replicate(3))
-            ),
-            self.fma_a.eq(
-                Mux(is_from, product, Mux(is_widening, self.widened(m, operation), self.a))
-            ),
-            self.fma_b.eq(Mux(is_conversion, factor.replicate(lanes), self.b)),
-            self.fma_c.eq(Mux(is_conversion, Mux(is_from, addend, whole), self.c)),
-        ]
+        fma_operation = Signal(FmaOperation)
+        m.d.comb += fma_operation.eq(
+            Mux(is_widening, FmaOperation.FMUL, operation[:3] & ~is_conversion.replicate(3))
+        )
+        casts = {
+            "a": Mux(is_from, product, Mux(is_widening, self.widened(m, operation), a)),
+            "b": Mux(is_conversion, factor.replicate(lanes), self.operands.b),
+            "c": Mux(is_conversion, Mux(is_from, addend, whole), self.operands.c),
+        }
+        words = {
+            name: each_word(named(m, f"fma_{name}", value), WIDTH) for name, value in casts.items()
+        }
+        for lane, fma in enumerate(self.fma):
+            m.d.comb += [
+                fma.operation.eq(fma_operation),
+                fma.rounding.eq(self.operands.rounding),
+                *(getattr(fma, name).eq(word[lane]) for name, word in words.items()),
+            ]
         return m
+
+    def describe(self, m: Module):
+        """Drive the properties of the conversion that the cast after the multiply-add needs."""
+        operation = Value.cast(self.operands.operation)
+        is_to_signed = operation == FloatOperation.TO_SIGNED
+        m.d.comb += [
+            self.conversion.is_from.eq(
+                operation.matches(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
+            ),
+            self.conversion.is_to.eq(is_to_signed | (operation == FloatOperation.TO_UNSIGNED)),
+            self.conversion.is_signed.eq(is_to_signed),
+            self.conversion.has_fraction.eq(
+                each(self.lanes, lambda k: self.operands.a[k][FRACTION:SIGN] < WHOLE)
+            ),
+        ]
 
     def widened(self, m, operation) -> Value:
         """Return a half of the operand as FP32, except for the exponent's bias."""
-        lanes = self.lanes
+        lanes, a = self.lanes, self.operands.a
         is_bf16, is_high = operation[0], operation[2] & operation[1]
         is_boxed = operation[1] & ~operation[2]
-        low, high = (
-            Cat(self.a[k][start : start + HALF] for k in range(lanes)) for start in (0, HALF)
-        )
+        low, high = (Cat(a[k][start : start + HALF] for k in range(lanes)) for start in (0, HALF))
         halves = each_word(named(m, "halves", Mux(is_high, high, low)), HALF)
-        is_bare = each(lanes, lambda k: ~self.a[k][HALF:].all()) & is_boxed.replicate(lanes)
+        is_bare = each(lanes, lambda k: ~a[k][HALF:].all()) & is_boxed.replicate(lanes)
         words = []
         for lane, half in enumerate(halves):
             magnitude = Signal(SIGN, name=f"widened_{lane}")
@@ -138,7 +153,7 @@ class InputCast(Component):
         """Return the operand scaled by a power of two, and the addend, that sum to the integer."""
         lanes = self.lanes
         magnitude = Signal(lanes * WIDTH)
-        m.d.comb += magnitude.eq(self.a.as_value() ^ spread(is_negative, WIDTH))
+        m.d.comb += magnitude.eq(self.operands.a.as_value() ^ spread(is_negative, WIDTH))
         factors, addends = [], []
         for lane, word in enumerate(each_word(magnitude, WIDTH)):
             high = word[FRACTION:]
@@ -166,83 +181,81 @@ class OutputCast(Component):
 
     Members
     -------
-    is_from, is_to, is_signed : In(1)
-        Conversion from an integer; to an integer; to a signed integer.
-    has_fraction : In(lanes)
-        Output of `InputCast`.
-    i : In(data.ArrayLayout(32, lanes))
-    inexact_i, invalid_i : In(lanes)
-    o : Out(data.ArrayLayout(32, lanes))
-    inexact, invalid : Out(lanes)
+    conversion : In(conversion_layout(lanes))
+        From `InputCast`, in the cycle of `i`.
+    i : In(FmaResultSignature(FP32)).array(lanes)
+    result : Out(FloatResultsSignature(lanes))
 
     """
 
     def __init__(self, lanes: int):
         self.lanes = lanes
-        values = data.ArrayLayout(WIDTH, lanes)
         super().__init__({
-            **{name: In(1) for name in ("is_from", "is_to", "is_signed")},
-            "has_fraction": In(lanes),
-            "i": In(values),
-            "inexact_i": In(lanes),
-            "invalid_i": In(lanes),
-            "o": Out(values),
-            "inexact": Out(lanes),
-            "invalid": Out(lanes),
+            "conversion": In(conversion_layout(lanes)),
+            "i": In(FmaResultSignature(FP32)).array(lanes),
+            "result": Out(FloatResultsSignature(lanes)),
         })
 
     def elaborate(self, platform):
         m = Module()
+        conversion, result = self.conversion, self.result
         integer, is_outside = self.integer(m)
         invalid = Signal(self.lanes)
+        values = Cat(lane.o for lane in self.i)
         m.d.comb += [
-            invalid.eq(is_outside & self.is_to.replicate(self.lanes)),
-            self.o.eq(Mux(self.is_to, integer, Mux(self.is_from, self.rescaled(m), self.i))),
-            self.invalid.eq(self.invalid_i | invalid),
-            self.inexact.eq(self.inexact_i & ~invalid),
+            invalid.eq(is_outside & conversion.is_to.replicate(self.lanes)),
+            result.o.eq(
+                Mux(conversion.is_to, integer, Mux(conversion.is_from, self.rescaled(m), values))
+            ),
         ]
+        for number, (lane, flags) in enumerate(zip(self.i, result.flags, strict=True)):
+            m.d.comb += [
+                flags.eq(lane.flags),
+                flags.inexact.eq(lane.flags.inexact & ~invalid[number]),
+                flags.invalid.eq(lane.flags.invalid | invalid[number]),
+            ]
         return m
 
     def bits(self, bit: int) -> Value:
         """Return one bit of every lane's result."""
-        return each(self.lanes, lambda k: self.i[k][bit])
+        return each(self.lanes, lambda k: self.i[k].o[bit])
 
     def rescaled(self, m) -> Value:
         """Return results times 2**64; of nonzero integers the stored exponents are 63 to 95."""
         middle = self.bits(SIGN - 2)
         # The lowest exponent bit distinguishes 63 from 0.
         is_one = named(m, "is_one", self.bits(FRACTION) & ~middle)
-        rest = Cat(self.i[k][: SIGN - 2] for k in range(self.lanes))
+        rest = Cat(self.i[k].o[: SIGN - 2] for k in range(self.lanes))
         sign = named(m, "rescaled_sign", self.bits(SIGN) & (is_one | middle))
         return join((rest, SIGN - 2), (is_one, 1), (middle, 1), (sign, 1))
 
     def integer(self, m) -> tuple[Value, Value]:
         """Return results as integers, saturated, and the mask of those out of range."""
-        lanes = self.lanes
+        lanes, has_fraction = self.lanes, self.conversion.has_fraction
         magnitude = Signal(lanes * WIDTH)
         is_negative = Signal(lanes)
-        is_large = each(lanes, lambda k: self.i[k][FRACTION:SIGN] >= BEYOND)
+        is_large = each(lanes, lambda k: self.i[k].o[FRACTION:SIGN] >= BEYOND)
         # The added 2**23 is the hidden bit: dropped, unless rounding carried to 2**24.
-        hidden = ~self.has_fraction | self.bits(FRACTION)
-        places = each(lanes, lambda k: (self.i[k][FRACTION : FRACTION + 4] - WHOLE % 16)[:4])
+        hidden = ~has_fraction | self.bits(FRACTION)
+        places = each(lanes, lambda k: (self.i[k].o[FRACTION : FRACTION + 4] - WHOLE % 16)[:4])
         hidden = named(m, "hidden", hidden)
-        places = each_word(named(m, "places", places & ~spread(self.has_fraction, 4)), 4)
+        places = each_word(named(m, "places", places & ~spread(has_fraction, 4)), 4)
         shifted = [
-            (Cat(self.i[k][:FRACTION], hidden[k]) << places[k])[:WIDTH] for k in range(lanes)
+            (Cat(self.i[k].o[:FRACTION], hidden[k]) << places[k])[:WIDTH] for k in range(lanes)
         ]
         m.d.comb += [is_negative.eq(self.bits(SIGN)), magnitude.eq(Cat(shifted))]
         words = each_word(magnitude, WIDTH)
         top = each(lanes, lambda k: words[k][SIGN])
         rest = each(lanes, lambda k: words[k][:SIGN].any())
-        is_outside = Signal(lanes)
+        is_outside, is_signed = Signal(lanes), self.conversion.is_signed
         m.d.comb += is_outside.eq(
-            is_large | Mux(self.is_signed, top & (~is_negative | rest), is_negative & (top | rest))
+            is_large | Mux(is_signed, top & (~is_negative | rest), is_negative & (top | rest))
         )
         turned = named(m, "turned", magnitude ^ spread(is_negative, WIDTH))
         turned = each_word(turned, WIDTH)
         value = Cat((turned[k] + is_negative[k])[:WIDTH] for k in range(lanes))
         is_positive = named(m, "is_positive", ~is_negative)
-        limit_sign = named(m, "limit_sign", is_positive ^ self.is_signed.replicate(lanes))
+        limit_sign = named(m, "limit_sign", is_positive ^ is_signed.replicate(lanes))
         limit = join((spread(is_positive, SIGN), SIGN), (limit_sign, 1))
         mask = spread(is_outside, WIDTH)
         return (value & ~mask) | (limit & mask), is_outside

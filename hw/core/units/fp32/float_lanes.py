@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....arith.float.fma import Fma, FmaConfig
-from ....arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ....config.checks import require_integer
-from ....config.formats import FP32
 from ....emit.shared_block import SharedBlock
 from ....isa.operations import FloatOperation
 from ....lib.pipeline import cut, delayed
@@ -17,10 +15,10 @@ from .float_conversion import InputCast, OutputCast
 from .float_lane_values import each, named
 from .narrow_cast import NarrowCast
 from .non_computational import FloatNonComputational
+from .signatures import FloatOperandsSignature, FloatResultsSignature
 
 __all__ = ["FloatLanes", "FloatLanesConfig"]
 
-WIDTH = FP32.width
 #: Flags that can be raised, in bit order; nothing here divides by zero.
 RAISED = ("inexact", "underflow", "overflow", "invalid")
 
@@ -76,23 +74,16 @@ class FloatLanes(SharedBlock):
 
     Members
     -------
-    operation : In(FloatOperation)
-    rounding : In(Rounding)
-    a, b, c : In(data.ArrayLayout(32, config.lanes))
-    o : Out(data.ArrayLayout(32, config.lanes))
-    flags : Out(data.ArrayLayout(FLAGS_LAYOUT, config.lanes))
+    operands : In(FloatOperandsSignature(config.lanes))
+    result : Out(FloatResultsSignature(config.lanes))
 
     """
 
     def __init__(self, config: FloatLanesConfig):
         self.config = config
-        values = data.ArrayLayout(WIDTH, config.lanes)
         super().__init__({
-            "operation": In(FloatOperation),
-            "rounding": In(Rounding),
-            **{name: In(values) for name in ("a", "b", "c")},
-            "o": Out(values),
-            "flags": Out(data.ArrayLayout(FLAGS_LAYOUT, config.lanes)),
+            "operands": In(FloatOperandsSignature(config.lanes)),
+            "result": Out(FloatResultsSignature(config.lanes)),
         })
 
     def build(self, platform):
@@ -100,91 +91,60 @@ class FloatLanes(SharedBlock):
         config = self.config
         m.submodules.input_cast = input_cast = InputCast(config.lanes)
         m.submodules.output_cast = output_cast = OutputCast(config.lanes)
-        m.d.comb += [
-            input_cast.operation.eq(self.operation),
-            *(getattr(input_cast, name).eq(getattr(self, name)) for name in ("a", "b", "c")),
-        ]
-        raised = self.multiply_add(m, input_cast, output_cast)
-        *early, has_fraction, is_from, is_to, is_signed = delayed(
+        m.submodules.non_computational = exact = FloatNonComputational(config.lanes)
+        m.submodules.narrow_cast = narrow = NarrowCast(config.lanes)
+        connect(m, flipped(self.operands), input_cast.operands, exact.operands, narrow.operands)
+        for lane in range(config.lanes):
+            m.submodules[f"fma_{lane}"] = fma = Fma(config.fma)
+            connect(m, input_cast.fma[lane], fma.operands)
+            connect(m, fma.result, output_cast.i[lane])
+        *early, conversion = delayed(
             m,
             config.fma.latency,
-            **self.early(m),
-            has_fraction=input_cast.has_fraction,
-            **self.kinds(),
+            **self.early(m, exact, narrow.result),
+            conversion=input_cast.conversion,
         )
-        m.d.comb += [
-            output_cast.has_fraction.eq(has_fraction),
-            output_cast.is_from.eq(is_from),
-            output_cast.is_to.eq(is_to),
-            output_cast.is_signed.eq(is_signed),
-            output_cast.inexact_i.eq(raised["inexact"]),
-            output_cast.invalid_i.eq(raised["invalid"]),
-        ]
-        raised |= {"inexact": output_cast.inexact, "invalid": output_cast.invalid}
-        self.select(m, raised, Value.cast(output_cast.o), *early)
+        m.d.comb += output_cast.conversion.eq(conversion)
+        self.select(m, output_cast.result, *early)
         return m
 
-    def early(self, m) -> dict[str, Value]:
+    def early(
+        self, m: Module, exact: FloatNonComputational, narrow: wiring.PureInterface
+    ) -> dict[str, Value]:
         """Return whether the operation does without the multiply-add, its results and flags."""
-        lanes = self.config.lanes
-        m.submodules.non_computational = exact = FloatNonComputational(lanes)
-        m.submodules.narrow_cast = narrow = NarrowCast(lanes)
-        for unit in (exact, narrow):
-            m.d.comb += [unit.operation.eq(self.operation), unit.a.eq(self.a), unit.b.eq(self.b)]
-        m.d.comb += narrow.rounding.eq(self.rounding)
-
-        operation = Value.cast(self.operation)
+        operation = Value.cast(self.operands.operation)
         is_exact = operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
         # TO_FP16, TO_BF16, PACK_FP16, PACK_BF16.
         is_narrow = named(m, "is_narrow", operation.matches("1011-", "1100-"))
-        exact_flags = Cat(C(0, lanes * (len(RAISED) - 1)), exact.invalid)
-        narrow_flags = Cat(
-            each(lanes, lambda k, name=name: narrow.flags[k][name]) for name in RAISED
-        )
+        exact_flags = Cat(C(0, self.config.lanes * (len(RAISED) - 1)), exact.invalid)
         return {
             "is_early": is_exact | is_narrow,
             "early_value": Mux(is_narrow, Value.cast(narrow.o), Value.cast(exact.o)),
-            "early_flags": Mux(is_narrow, narrow_flags, exact_flags),
+            "early_flags": Mux(is_narrow, self.raised(narrow.flags), exact_flags),
         }
 
-    def kinds(self) -> dict[str, Value]:
-        """Return the operation's properties for the cast stage after the multiply-add."""
-        operation = Value.cast(self.operation)
-        is_from = operation.matches(FloatOperation.FROM_SIGNED, FloatOperation.FROM_UNSIGNED)
-        is_to_signed = self.operation == FloatOperation.TO_SIGNED
-        is_to = is_to_signed | (self.operation == FloatOperation.TO_UNSIGNED)
-        return {"is_from": is_from, "is_to": is_to, "is_signed": is_to_signed}
+    def raised(self, flags: data.View) -> Value:
+        """Return the flags that can be raised, each a word of all lanes."""
+        return Cat(each(self.config.lanes, lambda k, name=name: flags[k][name]) for name in RAISED)
 
-    def multiply_add(self, m, input_cast, output_cast) -> dict[str, Value]:
-        """Instantiate a multiply-add in each lane; return each flag of all lanes."""
-        units = []
-        for lane in range(self.config.lanes):
-            m.submodules[f"fma_{lane}"] = unit = Fma(self.config.fma)
-            m.d.comb += [
-                unit.operation.eq(input_cast.fma_operation),
-                unit.rounding.eq(self.rounding),
-                unit.a.eq(input_cast.fma_a[lane]),
-                unit.b.eq(input_cast.fma_b[lane]),
-                unit.c.eq(input_cast.fma_c[lane]),
-                output_cast.i[lane].eq(unit.o),
-            ]
-            units.append(unit)
-        return {
-            name: each(len(units), lambda k, name=name: units[k].flags[name]) for name in RAISED
-        }
-
-    def select(self, m, raised, value, is_early, early_value, early_flags):
+    def select(
+        self,
+        m: Module,
+        rounded: wiring.PureInterface,
+        is_early: Value,
+        early_value: Value,
+        early_flags: Value,
+    ):
         """Select between results of the multiply-add and early ones; drive the outputs."""
         lanes = self.config.lanes
-        flags = Cat(raised[name] for name in RAISED)
         value, flags = cut(
             m,
             "result",
             registered=self.config.is_registered,
-            value=Mux(is_early, early_value, value),
-            flags=Mux(is_early, early_flags, flags),
+            value=Mux(is_early, early_value, Value.cast(rounded.o)),
+            flags=Mux(is_early, early_flags, self.raised(rounded.flags)),
         )
-        m.d.comb += self.o.eq(value)
+        m.d.comb += self.result.o.eq(value)
         for number, name in enumerate(RAISED):
             for lane in range(lanes):
-                m.d.comb += self.flags[lane][name].eq(flags[number * lanes + lane])
+                m.d.comb += self.result.flags[lane][name].eq(flags[number * lanes + lane])

@@ -32,8 +32,8 @@ class Fp32Unit(LaneUnit):
         )
         (kept,) = delayed(m, latency, kept=beats.payload.common.kept)
         m.d.comb += [
-            lanes.operation.eq(beats.payload.common.operation),
-            lanes.rounding.eq(beats.payload.common.rounding),
+            lanes.operands.operation.eq(beats.payload.common.operation),
+            lanes.operands.rounding.eq(beats.payload.common.rounding),
             queue.payload.common.eq(kept),
             queue.begins.eq(beats.valid),
             beats.ready.eq(queue.ready),
@@ -41,8 +41,8 @@ class Fp32Unit(LaneUnit):
         for lane in range(self.lanes):
             operands, result = beats.payload.operands[lane], queue.payload.result[lane]
             m.d.comb += [
-                *(getattr(lanes, name)[lane].eq(operands[name]) for name in self.operands),
-                result.value.eq(lanes.o[lane]),
-                result.flags.eq(lanes.flags[lane]),
+                *(getattr(lanes.operands, name)[lane].eq(operands[name]) for name in self.operands),
+                result.value.eq(lanes.result.o[lane]),
+                result.flags.eq(lanes.result.flags[lane]),
             ]
         wiring.connect(m, queue.o, parts)

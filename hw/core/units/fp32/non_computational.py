@@ -8,6 +8,7 @@ from ....config.formats import FP32
 from ....emit.component import Component
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, join, named, spread
+from .signatures import FloatOperandsSignature
 
 __all__ = ["FloatNonComputational"]
 
@@ -30,9 +31,8 @@ class FloatNonComputational(Component):
 
     Members
     -------
-    operation : In(FloatOperation)
+    operands : In(FloatOperandsSignature(lanes))
         Results are undefined for other operations.
-    a, b : In(data.ArrayLayout(32, lanes))
     o : Out(data.ArrayLayout(32, lanes))
     invalid : Out(lanes)
 
@@ -40,19 +40,16 @@ class FloatNonComputational(Component):
 
     def __init__(self, lanes: int):
         self.lanes = lanes
-        values = data.ArrayLayout(WIDTH, lanes)
         super().__init__({
-            "operation": In(FloatOperation),
-            "a": In(values),
-            "b": In(values),
-            "o": Out(values),
+            "operands": In(FloatOperandsSignature(lanes)),
+            "o": Out(data.ArrayLayout(WIDTH, lanes)),
             "invalid": Out(lanes),
         })
 
     def elaborate(self, platform):
         m = Module()
         lanes = self.lanes
-        words = [self.word(m, "a", self.a), self.word(m, "b", self.b)]
+        words = [self.word(m, "a", self.operands.a), self.word(m, "b", self.operands.b)]
         a, b = words
         is_less, is_equal = self.ordered(m, a["sign"] & b["sign"])
         is_ordered = named(m, "is_ordered", ~(a["is_nan"] | b["is_nan"]))
@@ -62,8 +59,8 @@ class FloatNonComputational(Component):
         magnitude = named(
             m,
             "magnitude",
-            Cat(self.a[k][:SIGN] for k in range(lanes)) & spread(picks_a, SIGN)
-            | Cat(self.b[k][:SIGN] for k in range(lanes)) & spread(picks_b, SIGN)
+            Cat(self.operands.a[k][:SIGN] for k in range(lanes)) & spread(picks_a, SIGN)
+            | Cat(self.operands.b[k][:SIGN] for k in range(lanes)) & spread(picks_b, SIGN)
             | self.codes(m, a, compared, words),
         )
         sign = (a["sign"] & picks_a) | (b["sign"] & picks_b)
@@ -76,7 +73,9 @@ class FloatNonComputational(Component):
 
     def any_of(self, m, *operations: FloatOperation) -> Value:
         """Return 1 for all lanes if the operation is one of `operations`."""
-        matches = Value.cast(self.operation).matches(*(int(operation) for operation in operations))
+        matches = Value.cast(self.operands.operation).matches(
+            *(int(operation) for operation in operations)
+        )
         names = "_".join(operation.name.lower() for operation in operations)
         return named(m, f"is_{names}", matches).replicate(self.lanes)
 
@@ -103,8 +102,12 @@ class FloatNonComputational(Component):
     def ordered(self, m, are_negative) -> tuple[Value, Value]:
         """Return masks of lanes with `a` less than `b` (-0 less than +0), and with equal bits."""
         lanes = self.lanes
-        below = each(lanes, lambda k: self.a[k].as_signed() < self.b[k].as_signed())
-        is_equal = named(m, "is_equal", each(lanes, lambda k: self.a[k] == self.b[k]))
+        below = each(
+            lanes, lambda k: self.operands.a[k].as_signed() < self.operands.b[k].as_signed()
+        )
+        is_equal = named(
+            m, "is_equal", each(lanes, lambda k: self.operands.a[k] == self.operands.b[k])
+        )
         # Codes of two negative numbers compare in reverse order.
         is_less = (below ^ are_negative) & ~(are_negative & is_equal)
         return named(m, "is_less", is_less), is_equal

@@ -60,8 +60,8 @@ def test_lanes_match_golden_model(latency):
     rounding = rng.integers(0, len(Rounding), count)
     sets = [float_operands(FloatOperation(each), rng, lanes) for each in operation]
     dut = require_no_loop(FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency)))
-    inputs = Cat(dut.operation, dut.rounding, *(Value.cast(x) for x in (dut.a, dut.b, dut.c)))
-    outputs = Cat(Value.cast(dut.o), Value.cast(dut.flags))
+    inputs = Cat(*(Value.cast(value) for *_, value in dut.operands.signature.flatten(dut.operands)))
+    outputs = Cat(Value.cast(dut.result.o), Value.cast(dut.result.flags))
     got = []
 
     async def bench(ctx):
@@ -224,10 +224,10 @@ def test_operations_that_round_nothing_of_every_class_with_every_other(operation
     dut = require_no_loop(FloatNonComputational(lanes))
 
     async def bench(ctx):
-        ctx.set(dut.operation, operation)
+        ctx.set(dut.operands.operation, operation)
         for a, b in PAIRS.T.reshape(2, -1, lanes).swapaxes(0, 1).tolist():
-            ctx.set(dut.a, a)
-            ctx.set(dut.b, b)
+            ctx.set(dut.operands.a, a)
+            ctx.set(dut.operands.b, b)
             await ctx.delay(1e-6)
             o, invalid = ctx.get(dut.o), ctx.get(dut.invalid)
             got = [(o[k], (invalid >> k & 1) * FLAGS["invalid"]) for k in range(lanes)]
