@@ -70,15 +70,15 @@ class DivideLanePorts(wiring.Component):
         steps = Signal(self.cycles + 1)
         m.d.sync += steps.eq(Cat(self.valid, steps))
         m.d.comb += [
-            *(
-                getattr(lane, name).eq(getattr(self, name))
-                for name in ("operation", "rounding", "a", "b")
-            ),
-            lane.begin.eq(self.valid),
-            lane.iterate.eq(steps[:-1].any()),
-            lane.finish.eq(steps[-1]),
-            self.o.eq(lane.o),
-            self.flags.eq(lane.flags),
+            lane.a.eq(self.a),
+            lane.b.eq(self.b),
+            lane.control.operation.eq(self.operation),
+            lane.control.rounding.eq(self.rounding),
+            lane.control.begin.eq(self.valid),
+            lane.control.iterate.eq(steps[:-1].any()),
+            lane.control.finish.eq(steps[-1]),
+            self.o.eq(lane.o.value),
+            self.flags.eq(lane.o.flags),
         ]
         return m
 

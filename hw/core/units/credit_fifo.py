@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config.checks import require_integer
 from ...emit.component import Component
+from ...lib.pipeline import delayed
 
 __all__ = ["CreditFifo", "CreditFifoConfig"]
 
@@ -21,18 +22,26 @@ class CreditFifoConfig:
 
     Parameters
     ----------
-    shape : ShapeLike
-        Shape of a result.
+    common : ShapeLike
+        Fields known when the operation is accepted.
+    result : ShapeLike
+        The result itself.
     latency : int
         Cycles from an operation's acceptance to its result, 1 to 15.
 
     """
 
-    shape: ShapeLike
+    common: ShapeLike
+    result: ShapeLike
     latency: int
 
     def __post_init__(self):
         require_integer("latency", self.latency, 1, 15)
+
+    @property
+    def layout(self) -> data.StructLayout:
+        """Layout of a result with the fields of its operation."""
+        return data.StructLayout({"common": self.common, "result": self.result})
 
     @property
     def places(self) -> int:
@@ -52,23 +61,20 @@ class CreditFifo(Component):
 
     Members
     -------
-    begins : In(1)
-        An operation is offered; it begins if `ready`.
-    ready : Out(1)
-        There is room for one more result; independent of all inputs in the same cycle.
-    payload : In(config.shape)
-        Result of the operation that began `config.latency` cycles before.
-    o : Out(stream.Signature(config.shape))
+    i : In(stream.Signature(config.common))
+        Operations that begin. `i.ready` is independent of all inputs in the same cycle.
+    result : In(config.result)
+        Of the operation that began `config.latency` cycles before.
+    o : Out(stream.Signature(config.layout))
 
     """
 
     def __init__(self, config: CreditFifoConfig):
         self.config = config
         super().__init__({
-            "begins": In(1),
-            "ready": Out(1),
-            "payload": In(config.shape),
-            "o": Out(stream.Signature(config.shape)),
+            "i": In(stream.Signature(config.common)),
+            "result": In(config.result),
+            "o": Out(stream.Signature(config.layout)),
         })
 
     def elaborate(self, platform):
@@ -79,24 +85,27 @@ class CreditFifo(Component):
         accept, leaves = Signal(), Signal()
         arrives = under_way[-1]
         m.d.sync += [under_way.eq(Cat(accept, under_way)), used.eq(used + accept - leaves)]
-        waits, waiting = self.storage(m, arrives, leaves)
+        (common,) = delayed(m, self.config.latency, common=self.i.payload)
+        complete = Cat(common, self.result)
+        waits, waiting = self.storage(m, arrives, leaves, complete)
         m.d.comb += [
-            self.ready.eq(used != places),
-            accept.eq(self.begins & self.ready),
+            self.i.ready.eq(used != places),
+            accept.eq(self.i.valid & self.i.ready),
             leaves.eq(self.o.valid & self.o.ready),
             self.o.valid.eq(arrives | waits),
-            self.o.payload.eq(Mux(waits, waiting, self.payload)),
+            self.o.payload.eq(Mux(waits, waiting, complete)),
         ]
         return m
 
-    def storage(self, m, arrives, leaves):
+    def storage(
+        self, m: Module, arrives: Value, leaves: Value, complete: Value
+    ) -> tuple[Value, Value]:
         """Return whether results wait, and the first of them.
 
         `Queue` would count its entries and refuse overflow; here both are already known.
         """
         index_width = ceil_log2(self.config.places)
-        width = Shape.cast(self.config.shape).width
-        m.submodules.memory = memory = Memory(shape=width, depth=1 << index_width, init=[])
+        m.submodules.memory = memory = Memory(shape=len(complete), depth=1 << index_width, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
         # Indices have an extra bit, so they are equal only if nothing waits.
         first, end = Signal(index_width + 1), Signal(index_width + 1)
@@ -105,7 +114,7 @@ class CreditFifo(Component):
             waits.eq(first != end),
             write.en.eq(arrives & (waits | ~leaves)),
             write.addr.eq(end[:-1]),
-            write.data.eq(Value.cast(self.payload)),
+            write.data.eq(complete),
             read.addr.eq(first[:-1]),
         ]
         m.d.sync += [first.eq(first + (waits & leaves)), end.eq(end + write.en)]

@@ -1,8 +1,9 @@
 """Base class of units with lanes: lane dispatch, lane gather and the ports of the unit."""
 
 from amaranth import *
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ...config import PipelineConfig
@@ -17,7 +18,9 @@ __all__ = ["LaneUnit", "hold"]
 KEPT = ("warp", "mask", "pc", "rd", "writes")
 
 
-def hold(m: Module, source, shape, name: str = "held") -> stream.Interface:
+def hold(
+    m: Module, source: stream.Interface, shape: ShapeLike, name: str = "held"
+) -> stream.Interface:
     """Return the stream `source` behind a register that holds one payload."""
     held = stream.Signature(shape).create(path=(name,))
     payload = Signal(shape, name=f"{name}_payload", reset_less=True)
@@ -116,16 +119,22 @@ class LaneUnit(SharedBlock):
         source = self.operation_stream(m)
         if self.holds:
             source = hold(m, source, self.beats.warp_layout)
-        m.d.comb += [
-            lane_dispatch.i.valid.eq(source.valid),
-            lane_dispatch.i.payload.eq(source.payload),
-            source.ready.eq(lane_dispatch.i.ready),
-        ]
+        connect(m, source, lane_dispatch.i)
         self.connect_lanes(m, lane_dispatch.o, lane_gather.i)
         self.connect_results(m, lane_gather.o)
         return m
 
-    def operation_stream(self, m) -> stream.Interface:
+    def results_pending(self, m: Module, beats: stream.Interface) -> stream.Interface:
+        """Return the stream of the fields that results take from `beats`, which it accepts."""
+        pending = stream.Signature(self.kept).create(path=("pending",))
+        m.d.comb += [
+            pending.valid.eq(beats.valid),
+            pending.payload.eq(beats.payload.common.kept),
+            beats.ready.eq(pending.ready),
+        ]
+        return pending
+
+    def operation_stream(self, m: Module) -> stream.Interface:
         """Return the stream of operations in the layout of `LaneDispatch`."""
         source = stream.Signature(self.beats.warp_layout).create(path=("source",))
         i, o = self.i.payload, source.payload
@@ -143,7 +152,7 @@ class LaneUnit(SharedBlock):
         ]
         return source
 
-    def connect_results(self, m, results):
+    def connect_results(self, m: Module, results: stream.Interface):
         """Connect results of whole warps to the output."""
         i, o = results.payload, self.o.payload
         threads = [i.result[thread] for thread in range(self.config.threads)]

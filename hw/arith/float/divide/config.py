@@ -22,7 +22,7 @@ class DivideSqrtOperation(enum.Enum, shape=1):
 
 @dataclass(frozen=True, kw_only=True)
 class DivideSqrtConfig:
-    """Datapath for division and square root: `Setup`, `DigitRecurrence` and `Finish`.
+    """Datapath for division and square root: `first_state`, `next_state`, `finished`.
 
     Parameters
     ----------

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
 from ....config.checks import require_integer
-from ....emit.component import Component
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 
-__all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
+__all__ = ["DigitRecurrenceConfig", "next_state"]
 
 #: Bits of a subtractor's first carry-select block, by digits per cycle: the more subtractors are
 #: chained, the shorter their ripple carries must be.
@@ -60,9 +59,25 @@ class DigitRecurrenceConfig:
         """Bits of a cycle's minuend: at its start the root lacks the digits of this cycle."""
         return self.result_width + 1 + self.digits
 
+    @property
+    def state_layout(self) -> data.StructLayout:
+        """Layout of the state between two cycles.
 
-class DigitRecurrence(Component):
-    """One cycle of a division or square root: computes `config.digits` digits of the result.
+        ``remainder``: for a division, below ``divisor << digits``; for a root, with the next
+        cycle's bits of the radicand at its end. ``operand``: the divisor, or the remaining bits of
+        the radicand, left-aligned. ``result``: the digits found so far; 1 initially.
+        """
+        return data.StructLayout({
+            "remainder": self.remainder_width,
+            "operand": self.significand_width,
+            "result": self.result_width,
+        })
+
+
+def next_state(
+    m: Module, config: DigitRecurrenceConfig, is_root: Value, state: data.View
+) -> data.View:
+    """Return the state after a cycle of a division or square root: `config.digits` more digits.
 
     Combinational. Restoring recurrences of radix 2 on integers (Ercegovac & Lang, "Digital
     Arithmetic", chapters 5 and 6): a digit is 1 if the subtrahend does not exceed the remainder.
@@ -77,87 +92,74 @@ class DigitRecurrence(Component):
 
     Parameters
     ----------
+    m : Module
+        Module of the datapath.
     config : DigitRecurrenceConfig
+        Datapath.
+    is_root : Value
+        1 for a square root.
+    state : View of config.state_layout
+        State before the cycle.
 
-    Members
+    Returns
     -------
-    is_root : In(1)
-    remainder : In(config.remainder_width)
-        For a division, below ``divisor << digits``; for a root, with this cycle's bits of the
-        radicand at its end.
-    operand : In(config.significand_width)
-        The divisor, or the remaining bits of the radicand, left-aligned.
-    result : In(config.result_width)
-        The digits found so far; 1 initially.
-    remainder_o, operand_o, result_o : Out
-        Values for the next cycle. After the last cycle `remainder_o` is 0 if the result is exact.
-
+    View of config.state_layout
+        After the last cycle its remainder is 0 if the result is exact.
     """
-
-    def __init__(self, config: DigitRecurrenceConfig):
-        self.config = config
-        super().__init__({
-            "is_root": In(1),
-            "remainder": In(config.remainder_width),
-            "operand": In(config.significand_width),
-            "result": In(config.result_width),
-            "remainder_o": Out(config.remainder_width),
-            "operand_o": Out(config.significand_width),
-            "result_o": Out(config.result_width),
-        })
-
-    def elaborate(self, platform):
-        m = Module()
-        config = self.config
-        drawn = 2 * config.digits
-        remainder = self.remainder[: config.minuend_width]
-        result = self.result[: config.result_width - config.digits]
-        for place in reversed(range(config.digits)):
-            remainder, digit = self.step(m, place, remainder, result)
-            result = Cat(digit, result)
-        m.d.comb += [
-            self.result_o.eq(result),
-            self.remainder_o.eq(
-                Mux(
-                    self.is_root,
-                    Cat(Cat(C(0, drawn), self.operand)[-drawn:], remainder),
-                    Cat(C(0, config.digits), remainder),
-                )
-            ),
-            self.operand_o.eq(Mux(self.is_root, self.operand << drawn, self.operand)),
-        ]
-        return m
-
-    def step(self, m, place: int, remainder, result):
-        """Return the remainder and the digit of a step that has `place` digits after it."""
+    drawn = 2 * config.digits
+    remainder = state.remainder[: config.minuend_width]
+    result = state.result[: config.result_width - config.digits]
+    for place in reversed(range(config.digits)):
         subtrahend = Signal(len(remainder), name=f"subtrahend_{place}")
         m.d.comb += subtrahend.eq(
-            Mux(self.is_root, Cat(C(1, 2), result) << 2 * place, self.operand << place)
+            Mux(is_root, Cat(C(1, 2), result) << 2 * place, state.operand << place)
         )
-        # The last `place` bits are unchanged; the difference's top bit is its sign.
-        width = len(remainder) - place + 1
-        m.submodules[f"subtract_{place}"] = subtract = CarrySelectAdd(
-            CarrySelectAddConfig(width=width, blocks=self.blocks(width))
-        )
-        digit = Signal(name=f"digit_{place}")
-        restored = Signal(width - 2, name=f"restored_{place}")
-        m.d.comb += [
-            subtract.a.eq(remainder[place:]),
-            subtract.b.eq(~Cat(subtrahend[place:], C(0, 1))),
-            subtract.carry.eq(1),
-            digit.eq(~subtract.o[-1]),
-            # The new remainder is less than the subtrahend, so it needs one bit less.
-            restored.eq(Mux(digit, subtract.o, remainder[place:])),
-        ]
-        return Cat(remainder[:place], restored), digit
+        remainder, digit = subtract(m, config, place, remainder, subtrahend)
+        result = Cat(digit, result)
+    after = Signal(config.state_layout, name="next_state")
+    m.d.comb += [
+        after.result.eq(result),
+        after.remainder.eq(
+            Mux(
+                is_root,
+                Cat(Cat(C(0, drawn), state.operand)[-drawn:], remainder),
+                Cat(C(0, config.digits), remainder),
+            )
+        ),
+        after.operand.eq(Mux(is_root, state.operand << drawn, state.operand)),
+    ]
+    return after
 
-    def blocks(self, width: int) -> tuple[int, ...]:
-        """Return the first bits of a subtractor's blocks; later blocks are longer."""
-        low = FIRST_BLOCK[self.config.digits]
-        size = low + 1
-        edges = []
-        while low < width - 4:
-            edges.append(low)
-            size += 1
-            low += size
-        return tuple(edges)
+
+def subtract(
+    m: Module, config: DigitRecurrenceConfig, place: int, remainder: Value, subtrahend: Value
+) -> tuple[Value, Value]:
+    """Return the remainder and the digit of a step that has `place` digits after it."""
+    # The last `place` bits are unchanged; the difference's top bit is its sign.
+    width = len(remainder) - place + 1
+    m.submodules[f"subtract_{place}"] = difference = CarrySelectAdd(
+        CarrySelectAddConfig(width=width, blocks=blocks_of(config, width))
+    )
+    digit = Signal(name=f"digit_{place}")
+    restored = Signal(width - 2, name=f"restored_{place}")
+    m.d.comb += [
+        difference.a.eq(remainder[place:]),
+        difference.b.eq(~Cat(subtrahend[place:], C(0, 1))),
+        difference.carry.eq(1),
+        digit.eq(~difference.o[-1]),
+        # The new remainder is less than the subtrahend, so it needs one bit less.
+        restored.eq(Mux(digit, difference.o, remainder[place:])),
+    ]
+    return Cat(remainder[:place], restored), digit
+
+
+def blocks_of(config: DigitRecurrenceConfig, width: int) -> tuple[int, ...]:
+    """Return the first bits of a subtractor's blocks; later blocks are longer."""
+    low = FIRST_BLOCK[config.digits]
+    size = low + 1
+    edges = []
+    while low < width - 4:
+        edges.append(low)
+        size += 1
+        low += size
+    return tuple(edges)

@@ -1,25 +1,26 @@
 """Lane of the divide unit: quotients, remainders and square roots of one thread."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....arith.float.divide.config import DivideSqrtConfig, DivideSqrtOperation
-from ....arith.float.divide.digit_recurrence import DigitRecurrence, DigitRecurrenceConfig
-from ....arith.float.divide.finish import Finish
-from ....arith.float.divide.setup import Setup, start_layout
+from ....arith.float.divide.digit_recurrence import DigitRecurrenceConfig, next_state
+from ....arith.float.divide.finish import finished
+from ....arith.float.divide.setup import first_state, start_layout
 from ....arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ....config.checks import require_choice
 from ....emit.shared_block import SharedBlock
 from ....isa.operations import DivideOperation
 from .integer_divide import START_LAYOUT, integer_result, integer_start, is_integer
 
-__all__ = ["DivideLane", "DivideLaneConfig"]
+__all__ = ["DivideControlSignature", "DivideLane", "DivideLaneConfig"]
 
 WIDTH = 32
+#: Layout of a result.
+DIVIDE_RESULT = data.StructLayout({"value": WIDTH, "flags": FLAGS_LAYOUT})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,31 @@ class DivideLaneConfig:
         return WIDTH // self.digits
 
 
+class DivideControlSignature(wiring.Signature):
+    """Operation and steps that are common to the lanes of a beat.
+
+    Members
+    -------
+    operation : Out(DivideOperation)
+    rounding : Out(Rounding)
+    begin : Out(1)
+        Accepts the operation.
+    iterate : Out(1)
+        Computes digits: `float_cycles` or `integer_cycles` of the lane's config times.
+    finish : Out(1)
+        Stores the result in `o`; an operation may begin in the same cycle.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "operation": Out(DivideOperation),
+            "rounding": Out(Rounding),
+            "begin": Out(1),
+            "iterate": Out(1),
+            "finish": Out(1),
+        })
+
+
 class DivideLane(SharedBlock):
     """Divide lane: datapath of `DivideOperation`, stepped by the unit.
 
@@ -72,51 +98,25 @@ class DivideLane(SharedBlock):
 
     Members
     -------
-    operation : In(DivideOperation)
-    rounding : In(Rounding)
+    control : In(DivideControlSignature())
     a, b : In(32)
-    begin : In(1)
-        Accepts the operation.
-    iterate : In(1)
-        Computes digits: `config.float_cycles` or `config.integer_cycles` times.
-    finish : In(1)
-        Stores the result in `o`; an operation may begin in the same cycle.
-    o : Out(32)
-        Registered, like `flags`.
-    flags : Out(FLAGS_LAYOUT)
+    o : Out(DIVIDE_RESULT)
+        Registered.
 
     """
 
     def __init__(self, config: DivideLaneConfig):
         self.config = config
         super().__init__({
-            "operation": In(DivideOperation),
-            "rounding": In(Rounding),
+            "control": In(DivideControlSignature()),
             "a": In(WIDTH),
             "b": In(WIDTH),
-            "begin": In(1),
-            "iterate": In(1),
-            "finish": In(1),
-            "o": Out(WIDTH),
-            "flags": Out(FLAGS_LAYOUT),
+            "o": Out(DIVIDE_RESULT),
         })
 
     def build(self, platform):
         m = Module()
-        config = self.config
-        recurrence = config.recurrence
-        m.submodules.setup = setup = Setup(config.float)
-        m.submodules.step = step = DigitRecurrence(recurrence)
-        m.submodules.finish = finish = Finish(config.float)
-        is_root = self.operation == DivideOperation.FSQRT
-        m.d.comb += [
-            setup.i.operation.eq(
-                Mux(is_root, DivideSqrtOperation.SQUARE_ROOT, DivideSqrtOperation.DIVIDE)
-            ),
-            setup.i.rounding.eq(self.rounding),
-            setup.i.a.eq(self.a),
-            setup.i.b.eq(self.b),
-        ]
+        config, control = self.config, self.control
         start = Signal(
             data.StructLayout({
                 "is_integer": 1,
@@ -125,62 +125,54 @@ class DivideLane(SharedBlock):
             }),
             reset_less=True,
         )
-        remainder = Signal(recurrence.remainder_width, reset_less=True)
-        operand = Signal(WIDTH, reset_less=True)
-        digits = Signal(recurrence.result_width, reset_less=True)
-        m.d.comb += [
-            step.is_root.eq(start.float.is_root),
-            step.remainder.eq(remainder),
-            step.operand.eq(operand),
-            step.result.eq(digits),
-            finish.start.eq(start.float),
-            finish.digits.eq(digits),
-            finish.is_inexact.eq(remainder.any()),
-        ]
-        first = self.first(m, setup)
+        state = Signal(config.recurrence.state_layout, reset_less=True)
+        first_start, first = self.first(m)
+        following = next_state(m, config.recurrence, start.float.is_root, state)
         # The digits of a float never reach these bits.
-        drawn = digits[WIDTH - config.digits : WIDTH]
-        with m.If(self.begin):
-            m.d.sync += [
-                start.is_integer.eq(is_integer(self.operation)),
-                start.float.eq(setup.start),
-                start.integer.eq(first["integer"]),
-                remainder.eq(first["remainder"]),
-                operand.eq(first["operand"]),
-                digits.eq(first["digits"]),
-            ]
-        with m.Elif(self.iterate):
-            m.d.sync += [
-                remainder.eq(step.remainder_o | drawn),
-                operand.eq(step.operand_o),
-                digits.eq(step.result_o),
-            ]
-        self.result(m, start, finish, remainder[config.digits :], digits)
+        drawn = state.result[WIDTH - config.digits : WIDTH]
+        with m.If(control.begin):
+            m.d.sync += [start.eq(first_start), state.eq(first)]
+        with m.Elif(control.iterate):
+            m.d.sync += [state.eq(following), state.remainder.eq(following.remainder | drawn)]
+        self.finish(m, start, state)
         return m
 
-    def first(self, m, setup) -> dict[str, Any]:
-        """Return the first state of the recurrence."""
-        a, b, start = integer_start(m, self.operation, self.a, self.b)
-        is_whole = is_integer(self.operation)
-        count = self.config.digits
+    def first(self, m: Module) -> tuple[Value, Value]:
+        """Return the start of the operation, and the first state of the recurrence."""
+        config, control = self.config, self.control
+        is_root = control.operation == DivideOperation.FSQRT
+        operation = Signal(config.float.operation_layout)
+        m.d.comb += [
+            operation.operation.eq(
+                Mux(is_root, DivideSqrtOperation.SQUARE_ROOT, DivideSqrtOperation.DIVIDE)
+            ),
+            operation.rounding.eq(control.rounding),
+            operation.a.eq(self.a),
+            operation.b.eq(self.b),
+        ]
+        start, remainder, operand = first_state(m, config.float, operation)
+        a, b, integer = integer_start(m, control.operation, self.a, self.b)
+        is_whole = is_integer(control.operation)
+        count = config.digits
         # The recurrence takes radicand bits from the upper end of its operand.
-        unused = C(0, WIDTH - len(setup.operand))
-        operand = Mux(setup.start.is_root, Cat(unused, setup.operand), setup.operand)
-        return {
-            "integer": start,
-            "remainder": Mux(is_whole, a[WIDTH - count :], setup.remainder),
-            "operand": Mux(is_whole, b, operand),
-            "digits": Mux(is_whole, Cat(C(0, count), a[: WIDTH - count]), 1),
-        }
+        aligned = Cat(C(0, WIDTH - len(operand)), operand)
+        state = Signal(config.recurrence.state_layout, name="first_state")
+        m.d.comb += [
+            state.remainder.eq(Mux(is_whole, a[WIDTH - count :], remainder)),
+            state.operand.eq(Mux(is_whole, b, Mux(start.is_root, aligned, operand))),
+            state.result.eq(Mux(is_whole, Cat(C(0, count), a[: WIDTH - count]), 1)),
+        ]
+        return Cat(is_whole, start, integer), state.as_value()
 
-    def result(self, m, start, finish, remainder, digits):
+    def finish(self, m: Module, start: data.View, state: data.View):
         """Store the result in its register."""
-        o = Signal(WIDTH, reset_less=True)
-        flags = Signal(FLAGS_LAYOUT, reset_less=True)
-        integer = integer_result(start.integer, remainder[:WIDTH], digits[:WIDTH])
-        with m.If(self.finish):
+        o = Signal(DIVIDE_RESULT, reset_less=True)
+        remainder = state.remainder[self.config.digits :][:WIDTH]
+        integer = integer_result(start.integer, remainder, state.result[:WIDTH])
+        rounded = finished(m, self.config.float, start.float, state.result, state.remainder.any())
+        with m.If(self.control.finish):
             m.d.sync += [
-                o.eq(Mux(start.is_integer, integer, finish.o.result)),
-                flags.eq(Mux(start.is_integer, 0, finish.o.flags)),
+                o.value.eq(Mux(start.is_integer, integer, rounded.result)),
+                o.flags.eq(Mux(start.is_integer, 0, rounded.flags)),
             ]
-        m.d.comb += [self.o.eq(o), self.flags.eq(flags)]
+        m.d.comb += self.o.eq(o)

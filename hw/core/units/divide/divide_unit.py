@@ -1,10 +1,12 @@
 """Divide unit of a core: quotients, remainders and square roots of a warp."""
 
 from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import connect
 
 from ....isa.operations import Port
 from ..lane_unit import LaneUnit, hold
-from .divide_lane import DivideLane, DivideLaneConfig
+from .divide_lane import DivideControlSignature, DivideLane, DivideLaneConfig
 from .integer_divide import is_integer
 
 __all__ = ["DivideUnit"]
@@ -28,61 +30,56 @@ class DivideUnit(LaneUnit):
     holds = True
     lane = DivideLaneConfig()
 
-    def connect_lanes(self, m, beats, parts):
+    def connect_lanes(self, m: Module, beats: stream.Interface, parts: stream.Interface):
         """Connect all lanes, which step in lockstep."""
         if self.beats.beats > SELECTABLE:
             beats = hold(m, beats, self.beats.beat_layout, "selected")
-        begin, iterate, finish = self.control(m, beats, parts)
-        common = beats.payload.common
+        control = self.control(m, beats, parts)
         for number in range(self.lanes):
             m.submodules[f"lane_{number}"] = lane = DivideLane(self.lane)
+            connect(m, control, lane.control)
             m.d.comb += [
-                lane.operation.eq(common.operation),
-                lane.rounding.eq(common.rounding),
                 lane.a.eq(beats.payload.operands[number].a),
                 lane.b.eq(beats.payload.operands[number].b),
-                lane.begin.eq(begin),
-                lane.iterate.eq(iterate),
-                lane.finish.eq(finish),
-                parts.payload.result[number].value.eq(lane.o),
-                parts.payload.result[number].flags.eq(lane.flags),
+                parts.payload.result[number].eq(lane.o),
             ]
         running = Signal(self.kept, reset_less=True)
         finished = Signal(self.kept, reset_less=True)
-        with m.If(begin):
-            m.d.sync += running.eq(common.kept)
-        with m.If(finish):
+        with m.If(control.begin):
+            m.d.sync += running.eq(beats.payload.common.kept)
+        with m.If(control.finish):
             m.d.sync += finished.eq(running)
         m.d.comb += parts.payload.common.eq(finished)
 
-    def control(self, m, beats, parts):
-        """Return the strobes that begin a beat, compute its digits and finish it."""
+    def control(
+        self, m: Module, beats: stream.Interface, parts: stream.Interface
+    ) -> wiring.PureInterface:
+        """Return the operation of a beat, and the steps that begin, compute and finish it."""
+        control = DivideControlSignature().create(path=("control",))
+        common = beats.payload.common
         config = self.lane
         busy = Signal()
         cycles_left = Signal(range(config.integer_cycles + 1))
         valid = Signal()
-        begin, iterate, finish = Signal(), Signal(), Signal()
         m.d.comb += [
-            iterate.eq(cycles_left.any()),
+            control.operation.eq(common.operation),
+            control.rounding.eq(common.rounding),
+            control.iterate.eq(cycles_left.any()),
             # Not in the cycle in which the previous beat leaves: a stalled producer would then
             # depend on writeback's `ready` in the same cycle, and a beat takes many cycles anyway.
-            finish.eq(busy & ~iterate & ~valid),
-            beats.ready.eq(~busy | finish),
-            begin.eq(beats.valid & beats.ready),
+            control.finish.eq(busy & ~control.iterate & ~valid),
+            beats.ready.eq(~busy | control.finish),
+            control.begin.eq(beats.valid & beats.ready),
             parts.valid.eq(valid),
         ]
         m.d.sync += [
-            busy.eq(begin | (busy & ~finish)),
-            valid.eq(finish | (valid & ~parts.ready)),
+            busy.eq(control.begin | (busy & ~control.finish)),
+            valid.eq(control.finish | (valid & ~parts.ready)),
         ]
-        with m.If(begin):
+        with m.If(control.begin):
             m.d.sync += cycles_left.eq(
-                Mux(
-                    is_integer(beats.payload.common.operation),
-                    config.integer_cycles,
-                    config.float_cycles,
-                )
+                Mux(is_integer(common.operation), config.integer_cycles, config.float_cycles)
             )
-        with m.Elif(iterate):
+        with m.Elif(control.iterate):
             m.d.sync += cycles_left.eq(cycles_left - 1)
-        return begin, iterate, finish
+        return control

@@ -1,10 +1,10 @@
 """FP32 unit of a core: multiply-adds, comparisons and conversions of a warp."""
 
 from amaranth import *
-from amaranth.lib import wiring
+from amaranth.lib import stream
+from amaranth.lib.wiring import connect
 
 from ....isa.operations import Port
-from ....lib.pipeline import delayed
 from ..credit_fifo import CreditFifo, CreditFifoConfig
 from ..lane_unit import LaneUnit
 from .float_lanes import FloatLanes, FloatLanesConfig
@@ -23,26 +23,25 @@ class Fp32Unit(LaneUnit):
 
     port = Port.FP32
 
-    def connect_lanes(self, m, beats, parts):
+    def connect_lanes(self, m: Module, beats: stream.Interface, parts: stream.Interface):
         """Connect the pipeline of all lanes and the queue behind it."""
         latency = self.config.fma_latency
         m.submodules.lanes = lanes = FloatLanes(FloatLanesConfig(lanes=self.lanes, latency=latency))
         m.submodules.queue = queue = CreditFifo(
-            CreditFifoConfig(shape=self.parts.part_layout, latency=latency)
+            CreditFifoConfig(
+                common=self.kept, result=self.parts.arrays(self.lanes)["result"], latency=latency
+            )
         )
-        (kept,) = delayed(m, latency, kept=beats.payload.common.kept)
+        connect(m, self.results_pending(m, beats), queue.i)
+        connect(m, queue.o, parts)
         m.d.comb += [
             lanes.operands.operation.eq(beats.payload.common.operation),
             lanes.operands.rounding.eq(beats.payload.common.rounding),
-            queue.payload.common.eq(kept),
-            queue.begins.eq(beats.valid),
-            beats.ready.eq(queue.ready),
         ]
         for lane in range(self.lanes):
-            operands, result = beats.payload.operands[lane], queue.payload.result[lane]
+            operands, result = beats.payload.operands[lane], queue.result[lane]
             m.d.comb += [
                 *(getattr(lanes.operands, name)[lane].eq(operands[name]) for name in self.operands),
                 result.value.eq(lanes.result.o[lane]),
                 result.flags.eq(lanes.result.flags[lane]),
             ]
-        wiring.connect(m, queue.o, parts)

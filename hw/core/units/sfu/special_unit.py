@@ -1,11 +1,11 @@
 """Special function unit: reciprocals, roots, powers, logarithms and sines of a warp."""
 
 from amaranth import *
-from amaranth.lib import wiring
+from amaranth.lib import stream
+from amaranth.lib.wiring import connect
 
 from ....arith.special.special_function import SpecialFunction, SpecialFunctionConfig
 from ....isa.operations import Port
-from ....lib.pipeline import delayed
 from ..credit_fifo import CreditFifo, CreditFifoConfig
 from ..lane_unit import LaneUnit
 
@@ -26,23 +26,21 @@ class SpecialUnit(LaneUnit):
     holds = True
     lane = SpecialFunctionConfig()
 
-    def connect_lanes(self, m, beats, parts):
+    def connect_lanes(self, m: Module, beats: stream.Interface, parts: stream.Interface):
         """Connect the pipelines of all lanes and the queue behind them."""
-        latency = self.lane.latency
         m.submodules.queue = queue = CreditFifo(
-            CreditFifoConfig(shape=self.parts.part_layout, latency=latency)
+            CreditFifoConfig(
+                common=self.kept,
+                result=self.parts.arrays(self.lanes)["result"],
+                latency=self.lane.latency,
+            )
         )
+        connect(m, self.results_pending(m, beats), queue.i)
+        connect(m, queue.o, parts)
         for number in range(self.lanes):
             m.submodules[f"lane_{number}"] = lane = SpecialFunction(self.lane)
             m.d.comb += [
                 lane.operation.eq(beats.payload.common.operation),
                 lane.a.eq(beats.payload.operands[number].a),
-                queue.payload.result[number].value.eq(lane.o),
+                queue.result[number].value.eq(lane.o),
             ]
-        (kept,) = delayed(m, latency, kept=beats.payload.common.kept)
-        m.d.comb += [
-            queue.payload.common.eq(kept),
-            queue.begins.eq(beats.valid),
-            beats.ready.eq(queue.ready),
-        ]
-        wiring.connect(m, queue.o, parts)

@@ -18,9 +18,9 @@ from bench.units.operands.division import divide_operands, square_root_operands
 from bench.units.per_operation import per_operation
 from bench.units.unit import Unit
 from spica.hw.arith.float.divide.config import DivideSqrtConfig, DivideSqrtOperation
-from spica.hw.arith.float.divide.digit_recurrence import DigitRecurrence
-from spica.hw.arith.float.divide.finish import Finish
-from spica.hw.arith.float.divide.setup import Setup
+from spica.hw.arith.float.divide.digit_recurrence import next_state
+from spica.hw.arith.float.divide.finish import finished
+from spica.hw.arith.float.divide.setup import first_state
 from spica.hw.arith.float.rounding import FLAGS, FLAGS_LAYOUT, Rounding
 from spica.hw.config.formats import (
     BF16,
@@ -60,27 +60,19 @@ class Unrolled(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.setup = setup = Setup(config)
-        m.submodules.finish = finish = Finish(config)
+        operation, state = Signal(config.operation_layout), Signal(config.recurrence.state_layout)
+        start, remainder, operand = first_state(m, config, operation)
         m.d.comb += [
-            getattr(setup.i, name).eq(getattr(self, name))
-            for name in ("operation", "rounding", "a", "b")
+            *(operation[name].eq(getattr(self, name)) for name, _ in config.operation_layout),
+            state.remainder.eq(remainder),
+            state.operand.eq(operand),
+            state.result.eq(1),
         ]
-        state = setup.remainder, setup.operand, 1
         for cycle in range(config.recurrence.cycles):
-            m.submodules[f"step_{cycle}"] = step = DigitRecurrence(config.recurrence)
-            m.d.comb += step.is_root.eq(setup.start.is_root)
-            ports = step.remainder, step.operand, step.result
-            m.d.comb += [port.eq(value) for port, value in zip(ports, state, strict=True)]
-            state = step.remainder_o, step.operand_o, step.result_o
-        remainder, _, digits = state
-        m.d.comb += [
-            finish.start.eq(setup.start),
-            finish.digits.eq(digits),
-            finish.is_inexact.eq(remainder.any()),
-            self.o.eq(finish.o.result),
-            self.flags.eq(finish.o.flags),
-        ]
+            m.submodules[f"cycle_{cycle}"] = step = Module()
+            state = next_state(step, config.recurrence, start.is_root, state)
+        o = finished(m, config, start, state.result, state.remainder.any())
+        m.d.comb += [self.o.eq(o.result), self.flags.eq(o.flags)]
         return m
 
 

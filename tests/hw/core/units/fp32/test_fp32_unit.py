@@ -127,7 +127,7 @@ def test_a_beat_per_cycle():
 
 def test_results_that_are_not_taken_wait_and_then_come_one_per_cycle():
     config = CoreConfig(warps=2, threads=2)
-    places = CreditFifoConfig(shape=1, latency=config.fma_latency).places
+    places = CreditFifoConfig(common=1, result=1, latency=config.fma_latency).places
     operations = warps_of(config, 20, seed=3)
     accepted, taken = timed(Fp32Unit(config), operations, 60, willing=lambda cycle: cycle >= 20)
     assert accepted[:places] == list(range(places))
@@ -199,7 +199,7 @@ def test_lanes_at_length(latency):
         (lambda: FloatLanesConfig(lanes=0), "lanes must be between 1 and 32, not 0"),
         (lambda: FloatLanesConfig(latency=2), "latency must be between 3 and 6, not 2"),
         (
-            lambda: CreditFifoConfig(shape=1, latency=16),
+            lambda: CreditFifoConfig(common=1, result=1, latency=16),
             "latency must be between 1 and 15, not 16",
         ),
     ],

@@ -51,7 +51,7 @@ def test_latency_and_a_beat_per_cycle(threads, lanes):
 
 def test_results_that_are_not_taken_wait():
     config = CoreConfig(warps=2, threads=1)
-    places = CreditFifoConfig(shape=1, latency=LATENCY).places
+    places = CreditFifoConfig(common=1, result=1, latency=LATENCY).places
     accepted, taken = timed(
         SpecialUnit(config), warps_of(config, 12, 2), 60, willing=lambda cycle: cycle >= 30
     )
