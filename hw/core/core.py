@@ -217,20 +217,24 @@ class Core(SharedBlock):
         connect(m, control.redirect, front_end.redirect)
         connect(m, control.warps, issue.warps)
         core = self.config.core
-        for slot, (heads, rounded) in enumerate(zip(front_end.heads, issue.heads, strict=True)):
-            for warp in range(core.warps):
+        for warp, instructions in enumerate(front_end.warps):
+            m.d.comb += [
+                instructions.take.eq(issue.take[warp]),
+                instructions.take_slot_1.eq(issue.take_slot_1),
+            ]
+            for slot, head in enumerate(instructions.heads):
                 m.submodules[f"rounding_{slot}_{warp}"] = rounding = DynamicRounding(core)
                 m.d.comb += [
-                    rounding.head.eq(heads[warp]),
+                    rounding.head.eq(head),
                     rounding.frm.eq(control.floats.frm[warp]),
-                    rounded[warp].eq(rounding.o),
+                    issue.heads[slot][warp].eq(rounding.o),
                 ]
                 if core.tensor is not None:
                     m.submodules[f"whole_{slot}_{warp}"] = whole = WholeWarp(core)
                     m.d.comb += [
                         whole.head.eq(rounding.o),
                         whole.mask.eq(control.warps.masks[warp]),
-                        rounded[warp].eq(whole.o),
+                        issue.heads[slot][warp].eq(whole.o),
                     ]
         started = Signal()
         m.d.sync += started.eq(started | self.start)
@@ -249,8 +253,6 @@ class Core(SharedBlock):
             self.busy.eq(waits | works | counters.settling),
             self.active.eq(Mux(started, control.active, 0)),
             front_end.active.eq(self.active),
-            front_end.take.eq(issue.take),
-            front_end.take_slot_1.eq(issue.take_slot_1),
             issue.active.eq(self.active),
         ]
 

@@ -10,7 +10,7 @@ from ..config.checks import require_integer
 from ..emit.component import Component
 from ..emit.shared_block import is_simulated
 
-__all__ = ["CarrySelectAdd", "CarrySelectAddConfig", "add_in_halves"]
+__all__ = ["CarrySelectAdd", "CarrySelectAddConfig", "add_in_halves", "carry_select"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,31 +63,47 @@ class CarrySelectAdd(Component):
 
     def elaborate(self, platform):
         m = Module()
-        if is_simulated(platform):
-            m.d.comb += self.o.eq(self.a + self.b + self.carry)
-            return m
-        edges = (0, *self.config.blocks, self.config.width)
-        carry = self.carry
-        blocks = []
-        for low, high in pairwise(edges):
-            a, b = self.a[low:high], self.b[low:high]
-            total = Signal(high - low + 1, name=f"total_{low}")
-            if low == 0:
-                m.d.comb += total.eq((Cat(carry, a) + Cat(carry, b))[1:])
-            else:
-                # Area-driven synthesis would share the two sums and merge all blocks into one
-                # ripple carry; `keep` prevents it.
-                without = Signal(high - low + 1, name=f"without_{low}", attrs={"keep": 1})
-                with_carry = Signal(high - low + 1, name=f"with_{low}", attrs={"keep": 1})
-                m.d.comb += [
-                    without.eq(a + b),
-                    with_carry.eq((Cat(C(1, 1), a) + Cat(C(1, 1), b))[1:]),
-                    total.eq(Mux(carry, with_carry, without)),
-                ]
-            blocks.append(total[:-1])
-            carry = total[-1]
-        m.d.comb += self.o.eq(Cat(blocks))
+        carry_select(m, platform, self.config, o=self.o, a=self.a, b=self.b, carry=self.carry)
         return m
+
+
+def carry_select(
+    m: Module,
+    platform,
+    config: CarrySelectAddConfig,
+    *,
+    o: Value,
+    a: Value,
+    b: Value,
+    carry: Value | None = None,
+):
+    """Drive `o` with ``a + b + carry`` modulo ``2**config.width``, as `CarrySelectAdd` does.
+
+    `a` and `b` are best signals: their parts are used several times.
+    """
+    carry = Const(0, 1) if carry is None else carry
+    if is_simulated(platform):
+        m.d.comb += o.eq(a + b + carry)
+        return
+    blocks = []
+    for low, high in pairwise((0, *config.blocks, config.width)):
+        a_block, b_block = a[low:high], b[low:high]
+        total = Signal(high - low + 1, name=f"total_{low}")
+        if low == 0:
+            m.d.comb += total.eq((Cat(carry, a_block) + Cat(carry, b_block))[1:])
+        else:
+            # Area-driven synthesis would share the two sums and merge all blocks into one
+            # ripple carry; `keep` prevents it.
+            without = Signal(high - low + 1, name=f"without_{low}", attrs={"keep": 1})
+            with_carry = Signal(high - low + 1, name=f"with_{low}", attrs={"keep": 1})
+            m.d.comb += [
+                without.eq(a_block + b_block),
+                with_carry.eq((Cat(C(1, 1), a_block) + Cat(C(1, 1), b_block))[1:]),
+                total.eq(Mux(carry, with_carry, without)),
+            ]
+        blocks.append(total[:-1])
+        carry = total[-1]
+    m.d.comb += o.eq(Cat(blocks))
 
 
 def add_in_halves(a: Value, b: Value, width: int):

@@ -1,13 +1,17 @@
 """Instruction fetch: requests pairs of instructions for all warps in round-robin order."""
 
 from amaranth import *
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter
-from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
+from ...lib.interfaces.core_memory import (
+    fetch_request_layout,
+    fetch_response_layout,
+    fetch_tag_layout,
+)
 from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
 from ..front_end_layouts import position_width, redirect_layout
@@ -63,39 +67,38 @@ class Fetch(SharedBlock):
         fetches = [WarpFetch(self.config) for _ in range(warps)]
         m.submodules.arbiter = arbiter = Arbiter(warps)
         chosen = Signal(fetch_request_layout(self.config))
-        requests, urgent = (
-            Cat(getattr(f, name) for f in fetches) for name in ("request", "urgent")
+        requests, urgent, fresh, pending = (
+            Cat(getattr(fetch, name) for fetch in fetches)
+            for name in ("request", "urgent", "fresh", "busy")
         )
+        grant = arbiter.grant
+        arrival = ResponseSignature(fetch_tag_layout(self.config)).create(path=("arrival",))
         waits = Signal()  # a request is stalled by memory
         m.d.comb += [
             arbiter.requests.eq(Mux(urgent.any(), urgent, requests)),
             arbiter.accept.eq(requests.any() & ~waits),
-            chosen.address[3:].eq(select(arbiter.grant, [f.address for f in fetches])),
-            chosen.tag.warp.eq(
-                select(arbiter.grant, [Const(w, warps.bit_length()) for w in range(warps)])
-            ),
+            chosen.address[3:].eq(select(grant, [fetch.address for fetch in fetches])),
+            chosen.tag.warp.eq(select(grant, [Const(w, warps.bit_length()) for w in range(warps)])),
             chosen.tag.pair.eq(chosen.address[3:]),
+            arrival.valid.eq(self.response.valid),
+            arrival.payload.eq(self.response.payload.tag),
+            self.fresh.eq(fresh.any()),
+            self.busy.eq(requests.any() | waits | pending.any()),
         ]
         for warp, fetch in enumerate(fetches):
             m.submodules[f"warp_{warp}"] = fetch
-            tag, redirect = self.response.payload.tag, self.redirect.payload
+            connect(m, flipped(self.redirect), fetch.redirect)
+            connect(m, arrival, fetch.arrival)
             m.d.comb += [
+                fetch.number.eq(warp),
                 fetch.active.eq(self.active[warp]),
-                fetch.redirect.eq(self.redirect.valid & (redirect.warp == warp)),
-                fetch.target.eq(redirect.pc[3:]),
                 fetch.position.eq(self.positions[warp]),
-                fetch.granted.eq(arbiter.grant[warp] & ~waits),
-                fetch.arrives.eq(self.response.valid & (tag.warp == warp)),
-                fetch.pair.eq(tag.pair),
+                fetch.granted.eq(grant[warp] & ~waits),
             ]
-        m.d.comb += [
-            self.fresh.eq(Cat(fetch.fresh for fetch in fetches).any()),
-            self.busy.eq(requests.any() | waits | Cat(fetch.busy for fetch in fetches).any()),
-        ]
         self.offer(m, chosen, requests.any(), waits)
         return m
 
-    def offer(self, m: Module, chosen, any_chosen: Value, waits: Signal):
+    def offer(self, m: Module, chosen: data.View, any_chosen: Value, waits: Signal):
         """Offer the selected request, and hold it while memory stalls.
 
         The next selection may differ; an offered request must not change.

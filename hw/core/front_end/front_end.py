@@ -8,10 +8,11 @@ from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from ...lib.streams import ResponseSignature
-from ..front_end_layouts import entry_layout, head_layout, redirect_layout
+from ..front_end_layouts import entry_layout, redirect_layout
 from .decode import Decode
 from .fetch import Fetch
 from .instruction_buffer import InstructionBuffer
+from .warp_buffer import WarpInstructionsSignature
 
 __all__ = ["FrontEnd"]
 
@@ -41,13 +42,7 @@ class FrontEnd(SharedBlock):
         including requests in flight.
     active : In(warps)
         Running warps. Others have no valid head and are not fetched for.
-    take : In(warps)
-        Warps whose head is taken; only if it is valid.
-    take_slot_1 : In(1)
-        The warps in `take` also take the instruction after the head; only if it is valid.
-        Ignored if `config.issue_width` is 1.
-    heads : Out(head_layout(config)).array(issue_width, warps)
-        ``heads[0]``: the next instruction of each warp; ``heads[1]``: the instruction after it.
+    warps : Out(WarpInstructionsSignature(config)).array(warps)
     busy : Out(1)
         A request is offered or outstanding.
     """
@@ -59,9 +54,7 @@ class FrontEnd(SharedBlock):
             "response": In(ResponseSignature(fetch_response_layout(config))),
             "redirect": In(ResponseSignature(redirect_layout(config))),
             "active": In(config.warps),
-            "take": In(config.warps),
-            "take_slot_1": In(1),
-            "heads": Out(head_layout(config)).array(config.issue_width, config.warps),
+            "warps": Out(WarpInstructionsSignature(config)).array(config.warps),
             "busy": Out(1),
         })
 
@@ -77,8 +70,6 @@ class FrontEnd(SharedBlock):
             m.d.comb += box.active.eq(self.active)
         response = self.response.payload
         m.d.comb += [
-            buffer.take.eq(self.take),
-            buffer.take_slot_1.eq(self.take_slot_1),
             buffer.push.valid.eq(fetch.fresh),
             buffer.push.payload.tag.eq(response.tag),
             self.busy.eq(fetch.busy),
@@ -95,8 +86,7 @@ class FrontEnd(SharedBlock):
                     for name, _ in entry_layout(config)
                 ),
             ]
-        for warp in range(config.warps):
-            m.d.comb += fetch.positions[warp].eq(buffer.positions[warp])
-            for heads, buffered in zip(self.heads, buffer.heads, strict=True):
-                m.d.comb += heads[warp].eq(buffered[warp])
+        for number, warp in enumerate(self.warps):
+            connect(m, buffer.warps[number], flipped(warp))
+            m.d.comb += fetch.positions[number].eq(buffer.positions[number])
         return m

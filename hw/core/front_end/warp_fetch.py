@@ -2,13 +2,13 @@
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import ENTRY
-from ...lib.interfaces.core_memory import pairs
-from ..front_end_layouts import position_width
+from ...lib.interfaces.core_memory import fetch_tag_layout, pairs, warp_shape
+from ...lib.streams import ResponseSignature
+from ..front_end_layouts import position_width, redirect_layout
 
 __all__ = ["WarpFetch"]
 
@@ -27,12 +27,13 @@ class WarpFetch(SharedBlock):
 
     Members
     -------
+    number : In(warp_shape(config))
+        Index of the warp, a constant.
     active : In(1)
         Enables requests.
-    redirect : In(1)
-        Continues at `target`. A pair granted in this cycle is dropped on arrival.
-    target : In(29)
-        Address in pairs.
+    redirect : In(ResponseSignature(redirect_layout(config)))
+        Of any warp; this one continues at ``pc``. A pair granted in this cycle is dropped on
+        arrival.
     position : In(position_width(config))
         Lowest bits of the word address of the next instruction to take.
     request : Out(1)
@@ -43,11 +44,10 @@ class WarpFetch(SharedBlock):
         In pairs.
     granted : In(1)
         The pair is requested; only with `request`.
-    arrives : In(1)
-        The outstanding pair of slot `pair` arrives.
-    pair : In(ceil_log2(pairs(config)))
+    arrival : In(ResponseSignature(fetch_tag_layout(config)))
+        An outstanding pair of any warp arrives.
     fresh : Out(1)
-        The arriving pair is still valid.
+        The arriving pair is of this warp, and still valid.
     busy : Out(1)
         A request is outstanding.
     """
@@ -55,16 +55,15 @@ class WarpFetch(SharedBlock):
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
+            "number": In(warp_shape(config)),
             "active": In(1),
-            "redirect": In(1),
-            "target": In(29),
+            "redirect": In(ResponseSignature(redirect_layout(config))),
             "position": In(position_width(config)),
             "request": Out(1),
             "urgent": Out(1),
             "address": Out(29),
             "granted": In(1),
-            "arrives": In(1),
-            "pair": In(ceil_log2(pairs(config))),
+            "arrival": In(ResponseSignature(fetch_tag_layout(config))),
             "fresh": Out(1),
             "busy": Out(1),
         })
@@ -81,7 +80,10 @@ class WarpFetch(SharedBlock):
         level = Signal(position_width(self.config))
 
         place = Cat((pc & (count - 1)) == n for n in range(count))
-        coming = Cat(self.arrives & (self.pair == n) for n in range(count))
+        tag = self.arrival.payload
+        arrives = self.arrival.valid & (tag.warp == self.number)
+        coming = Cat(arrives & (tag.pair == n) for n in range(count))
+        redirects = self.redirect.valid & (self.redirect.payload.warp == self.number)
         m.d.comb += [
             level.eq(Cat(Const(1, 1), pc) - self.position),
             self.address.eq(pc),
@@ -95,10 +97,10 @@ class WarpFetch(SharedBlock):
         ]
         m.d.sync += [
             pending.eq(pending_next),
-            stale.eq(Mux(self.redirect, pending_next, stale & pending_next)),
+            stale.eq(Mux(redirects, pending_next, stale & pending_next)),
         ]
-        with m.If(self.redirect):
-            m.d.sync += pc.eq(self.target)
+        with m.If(redirects):
+            m.d.sync += pc.eq(self.redirect.payload.pc[3:])
         with m.Elif(self.granted):
             m.d.sync += pc.eq(pc + 1)
         return m

@@ -1,8 +1,7 @@
 """Beats of the integer unit: the layouts of its operands, results and products."""
 
 from amaranth.hdl import ShapeLike
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib import data
 
 from ....config import PipelineConfig
 from ....isa.operations import Port
@@ -10,7 +9,7 @@ from ....lib.interfaces.execution_unit import operation_layout
 from ..lane_dispatch import BeatsConfig
 from ..writeback_slots import WritebackSlotsConfig
 
-__all__ = ["PASSED", "FactorsSignature", "operand_beats", "result_beats", "slots_config"]
+__all__ = ["PASSED", "operand_beats", "result_beats", "slots_config"]
 
 #: Fields copied from an operation to its result.
 PASSED = ("warp", "mask", "pc", "rd", "writes")
@@ -56,17 +55,3 @@ def result_beats(config: PipelineConfig) -> BeatsConfig:
         common=slots_config(config).common,
         each={"values": 32},
     )
-
-
-class FactorsSignature(wiring.Signature):
-    """Factors of the products of a beat.
-
-    Members
-    -------
-    a, b : Out(ArrayLayout(32, lanes))
-    a_signed, b_signed : Out(1)
-    """
-
-    def __init__(self, lanes: int):
-        words = data.ArrayLayout(32, lanes)
-        super().__init__({"a": Out(words), "b": Out(words), "a_signed": Out(1), "b_signed": Out(1)})

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ....emit.shared_block import SharedBlock
-from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ....lib.carry_select import CarrySelectAddConfig, carry_select
 
 __all__ = ["IntegerLane", "LaneControlSignature", "lane_result_layout"]
 
@@ -66,15 +66,20 @@ class IntegerLane(SharedBlock):
         m = Module()
         width = self.config
         # One bit wider than a register, so that the difference has a sign for all operands.
-        m.submodules.add = add = CarrySelectAdd(
-            CarrySelectAddConfig(width=width + 1, blocks=(width // 3, width * 2 // 3))
-        )
+        augend, addend = Signal(width + 1), Signal(width + 1)
         b = Cat(self.b, self.b[-1] & self.control.is_signed)
+        carry_select(
+            m,
+            platform,
+            CarrySelectAddConfig(width=width + 1, blocks=(width // 3, width * 2 // 3)),
+            o=Cat(self.o.sum, self.o.less),
+            a=augend,
+            b=addend,
+            carry=self.control.subtract,
+        )
         m.d.comb += [
-            add.a.eq(Cat(self.a, self.a[-1] & self.control.is_signed)),
-            add.b.eq(b ^ self.control.subtract.replicate(width + 1)),
-            add.carry.eq(self.control.subtract),
-            Cat(self.o.sum, self.o.less).eq(add.o),
+            augend.eq(Cat(self.a, self.a[-1] & self.control.is_signed)),
+            addend.eq(b ^ self.control.subtract.replicate(width + 1)),
             self.o.equal.eq(self.a == self.b),
             self.o.shifted.eq(self.shift()),
         ]

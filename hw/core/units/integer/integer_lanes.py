@@ -10,8 +10,9 @@ from ....isa.operations import IntegerOperation as Op
 from ....isa.operations import Port
 from ....lib.streams import ResponseSignature
 from .branch import decision_layout
-from .integer_beats import PASSED, FactorsSignature, operand_beats, slots_config
+from .integer_beats import PASSED, operand_beats, slots_config
 from .integer_lane import IntegerLane, LaneControlSignature
+from .multiply_lane import FactorsSignature
 
 __all__ = ["PROPERTIES", "IntegerLanes", "properties"]
 
@@ -61,7 +62,7 @@ class IntegerLanes(Component):
     i : In(stream.Signature(operand_beats(config).beat_layout))
     o : Out(stream.Signature(slots_config(config).layout))
         Products are late; their value here is undefined.
-    factors : Out(FactorsSignature(lanes))
+    factors : Out(FactorsSignature()).array(lanes)
     decision : Out(ResponseSignature(decision_layout(config)))
         Branches and jumps.
 
@@ -73,7 +74,7 @@ class IntegerLanes(Component):
         super().__init__({
             "i": In(stream.Signature(operand_beats(config).beat_layout)),
             "o": Out(stream.Signature(slots_config(config).layout)),
-            "factors": Out(FactorsSignature(self.lanes)),
+            "factors": Out(FactorsSignature()).array(self.lanes),
             "decision": Out(ResponseSignature(decision_layout(config))),
         })
 
@@ -92,11 +93,14 @@ class IntegerLanes(Component):
             Value.cast(self.o.payload.value).eq(value),
             self.o.payload.common.is_high.eq(is_high),
             *(self.o.payload.common[name].eq(common[name]) for name in PASSED),
-            self.factors.a.eq(beat.a),
-            self.factors.b.eq(beat.b),
-            self.factors.a_signed.eq(a_signed),
-            self.factors.b_signed.eq(b_signed),
         ]
+        for lane, factors in enumerate(self.factors):
+            m.d.comb += [
+                factors.a.eq(beat.a[lane]),
+                factors.b.eq(beat.b[lane]),
+                factors.a_signed.eq(a_signed),
+                factors.b_signed.eq(b_signed),
+            ]
         self.decide(m, operation, sums, is_taken)
         return m
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....config import PipelineConfig
 from ....emit.component import Component
-from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ....lib.carry_select import CarrySelectAddConfig, carry_select
 from ....lib.interfaces.execution_unit import operation_layout
 from ..lane_dispatch import LaneDispatch
 from .integer_beats import PASSED, operand_beats
@@ -40,22 +40,18 @@ class IntegerOperands(Component):
     def elaborate(self, platform):
         m = Module()
         i, threads = self.i.payload, self.config.threads
-        m.submodules.relative = relative = CarrySelectAdd(
-            CarrySelectAddConfig(width=32, blocks=(10, 21))
-        )
         m.submodules.lane_dispatch = lane_dispatch = LaneDispatch(self.beats)
         warp = stream.Signature(self.beats.warp_layout).create(path=("operands",))
         operands = warp.payload
         (by_register,) = properties(m, i.operation, "by_register")
         takes_immediate = i.b_is_immediate | by_register
+        relative = CarrySelectAddConfig(width=32, blocks=(10, 21))
+        carry_select(m, platform, relative, o=operands.common.relative, a=i.pc, b=i.immediate)
         m.d.comb += [
-            relative.a.eq(i.pc),
-            relative.b.eq(i.immediate),
             warp.valid.eq(self.i.valid),
             self.i.ready.eq(warp.ready),
             operands.a.eq(Mux(i.a_is_pc, i.pc.replicate(threads), i.operands[0])),
             operands.b.eq(Mux(takes_immediate, i.immediate.replicate(threads), i.operands[1])),
-            operands.common.relative.eq(relative.o),
             operands.common.next.eq(i.pc + 4),
             *(operands.common[name].eq(i[name]) for name in (*PASSED, "operation")),
         ]

@@ -1,14 +1,14 @@
 """Products of the integer unit: a multiply lane for each lane of a beat."""
 
 from amaranth import *
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, connect, flipped
 
 from ....config import PipelineConfig
 from ....emit.component import Component
 from ....isa.operations import Port
 from ..writeback_slots import LateResultSignature
-from .integer_beats import FactorsSignature, slots_config
-from .multiply_lane import MultiplyLane, MultiplyLaneConfig
+from .integer_beats import slots_config
+from .multiply_lane import FactorsSignature, MultiplyLane, MultiplyLaneConfig
 
 __all__ = ["IntegerProducts"]
 
@@ -22,7 +22,7 @@ class IntegerProducts(Component):
 
     Members
     -------
-    factors : In(FactorsSignature(lanes))
+    factors : In(FactorsSignature()).array(lanes)
     result : In(LateResultSignature(slots_config(config)))
     """
 
@@ -30,22 +30,19 @@ class IntegerProducts(Component):
         self.config = config
         self.lanes = config.lanes(Port.INT)
         super().__init__({
-            "factors": In(FactorsSignature(self.lanes)),
+            "factors": In(FactorsSignature()).array(self.lanes),
             "result": In(LateResultSignature(slots_config(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        factors, result = self.factors, self.result
+        result = self.result
         config = MultiplyLaneConfig(registers=self.config.multiply_latency - 1)
         for k in range(self.lanes):
             m.submodules[f"multiply_{k}"] = lane = MultiplyLane(config)
+            connect(m, flipped(self.factors[k]), lane.factors)
             m.d.comb += [
                 lane.enable.eq(result.enable),
-                lane.a.eq(factors.a[k]),
-                lane.b.eq(factors.b[k]),
-                lane.a_signed.eq(factors.a_signed),
-                lane.b_signed.eq(factors.b_signed),
                 lane.high.eq(result.next_common.is_high),
                 result.late_value[k].eq(lane.o),
             ]

@@ -62,7 +62,8 @@ class IntegerUnit(SharedBlock):
         m.submodules.branch = branch = Branch(self.config)
         connect(m, flipped(self.i), operands.i)
         connect(m, operands.o, lanes.i)
-        connect(m, lanes.factors, products.factors)
+        for factors, multiplied in zip(lanes.factors, products.factors, strict=True):
+            connect(m, factors, multiplied)
         connect(m, lanes.o, slots.i)
         connect(m, slots.late, products.result)
         connect(m, slots.o, results.i)

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....config.checks import require_integer
 from ....emit.shared_block import SharedBlock
-from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ....lib.carry_select import CarrySelectAddConfig, carry_select
 
-__all__ = ["MultiplyLane", "MultiplyLaneConfig"]
+__all__ = ["FactorsSignature", "MultiplyLane", "MultiplyLaneConfig"]
 
 WIDTH = 32
 HALF = WIDTH // 2
@@ -49,6 +50,24 @@ class MultiplyLaneConfig:
         return LONG_FACTORS if "operands" in self.cuts else SHORT_FACTORS
 
 
+class FactorsSignature(wiring.Signature):
+    """Factors of a product.
+
+    Members
+    -------
+    a, b : Out(32)
+    a_signed, b_signed : Out(1)
+    """
+
+    def __init__(self):
+        super().__init__({
+            "a": Out(WIDTH),
+            "b": Out(WIDTH),
+            "a_signed": Out(1),
+            "b_signed": Out(1),
+        })
+
+
 class MultiplyLane(SharedBlock):
     """Multiply lane: the lower or upper half of ``a * b``, each factor signed or unsigned.
 
@@ -71,9 +90,7 @@ class MultiplyLane(SharedBlock):
     -------
     enable : In(config.registers)
         Bit k loads the k-th register stage.
-    a, b : In(32)
-    a_signed, b_signed : In(1)
-        Valid in the cycle of `a` and `b`.
+    factors : In(FactorsSignature())
     high : In(1)
         Selects the upper half for `o`; valid in the cycle of `o`.
     o : Out(32)
@@ -84,18 +101,16 @@ class MultiplyLane(SharedBlock):
         self.config = config
         super().__init__({
             "enable": In(config.registers),
-            "a": In(WIDTH),
-            "b": In(WIDTH),
-            "a_signed": In(1),
-            "b_signed": In(1),
+            "factors": In(FactorsSignature()),
             "high": In(1),
             "o": Out(WIDTH),
         })
 
     def build(self, platform):
         m = Module()
-        a = Cat(self.a, self.a[-1] & self.a_signed).as_signed()
-        b = Cat(self.b, self.b[-1] & self.b_signed).as_signed()
+        i = self.factors
+        a = Cat(i.a, i.a[-1] & i.a_signed).as_signed()
+        b = Cat(i.b, i.b[-1] & i.b_signed).as_signed()
         a, b = self.cut(m, "operands", [a, b])
         words = self.words(m, a, b)
         while len(words) > 2:
@@ -103,17 +118,23 @@ class MultiplyLane(SharedBlock):
         first, second = self.cut(m, "words", words)
 
         width = 2 * WIDTH
-        m.submodules.add = add = CarrySelectAdd(
-            CarrySelectAddConfig(width=width, blocks=(width // 4, width // 2, width * 3 // 4))
+        augend, addend, product = Signal(width), Signal(width), Signal(width)
+        carry_select(
+            m,
+            platform,
+            CarrySelectAddConfig(width=width, blocks=(width // 4, width // 2, width * 3 // 4)),
+            o=product,
+            a=augend,
+            b=addend,
         )
         m.d.comb += [
-            add.a.eq(first),
-            add.b.eq(second),
-            self.o.eq(Mux(self.high, add.o[WIDTH:], add.o[:WIDTH])),
+            augend.eq(first),
+            addend.eq(second),
+            self.o.eq(Mux(self.high, product[WIDTH:], product[:WIDTH])),
         ]
         return m
 
-    def cut(self, m, stage: str, values) -> list:
+    def cut(self, m: Module, stage: str, values: list[Value]) -> list:
         """Return `values`, registered if this stage has registers."""
         cuts = self.config.cuts
         if stage not in cuts:
@@ -127,7 +148,7 @@ class MultiplyLane(SharedBlock):
             m.d.sync += [signal.eq(value) for signal, value in zip(signals, values, strict=True)]
         return signals
 
-    def words(self, m, a, b) -> list:
+    def words(self, m: Module, a: Value, b: Value) -> list:
         """Return words that sum to the product; products that do not overlap share a word."""
         places = self.config.factors
         # The uppermost factors carry the signs.
@@ -146,7 +167,7 @@ class MultiplyLane(SharedBlock):
         m.d.comb += [word.eq(value.as_signed()) for word, value in zip(words, placed, strict=True)]
         return [word.as_unsigned() for word in words]
 
-    def full_add(self, words) -> list:
+    def full_add(self, words: list[Value]) -> list:
         """Return two words that sum to the three `words`."""
         a, b, c = words
         half = a ^ b

@@ -52,7 +52,7 @@ class Bench:
         """Check all heads; return the instructions available per warp, up to two."""
         there = []
         for warp, view in enumerate(self.views):
-            shown = [ctx.get(heads[warp].as_value()) for heads in self.dut.heads]
+            shown = [ctx.get(head.as_value()) for head in self.dut.warps[warp].heads]
             valid = [each & 1 for each in shown]
             assert valid in ([0], [1], [0, 0], [1, 0], [1, 1])
             for number in range(sum(valid)):
@@ -67,8 +67,9 @@ class Bench:
         """Run one cycle: apply inputs and memory's response, and update the views."""
         dut, memory = self.dut, self.memory
         warp, pc = redirect or (0, self.rng.getrandbits(32))
-        ctx.set(dut.take, take)
-        ctx.set(dut.take_slot_1, take_slot_1)
+        for number, instructions in enumerate(dut.warps):
+            ctx.set(instructions.take, take >> number & 1)
+            ctx.set(instructions.take_slot_1, take_slot_1)
         ctx.set(dut.redirect.valid, redirect is not None)
         ctx.set(dut.redirect.payload, {"warp": warp, "pc": pc})
         awaited = bool(memory.under_way)

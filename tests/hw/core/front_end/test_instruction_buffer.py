@@ -78,7 +78,7 @@ class Driver:
         dut, there = self.dut, []
         for number, warp in enumerate(self.warps):
             is_active = self.active >> number & 1
-            shown = [heads[number] for heads in dut.heads]
+            shown = dut.warps[number].heads
             count = 0
             for k, port in enumerate(shown):
                 bits, expected = ctx.get(port.as_value()), warp.head(k)
@@ -117,8 +117,10 @@ class Driver:
         there = self.compare(ctx)
         willing = [n for n, count in enumerate(there) if count and rng.random() < 0.5]
         second = bool(willing) and all(there[n] == 2 for n in willing) and rng.random() < 0.6
-        ctx.set(dut.take, sum(1 << n for n in willing))
-        ctx.set(dut.take_slot_1, second if config.issue_width == 2 else rng.getrandbits(1))
+        for number, instructions in enumerate(dut.warps):
+            ctx.set(instructions.take, number in willing)
+            with_next = second if config.issue_width == 2 else rng.getrandbits(1)
+            ctx.set(instructions.take_slot_1, with_next)
         pushed = self.push(ctx)
         target = rng.randrange(config.warps), ENTRY + 4 * rng.randrange(64)
         redirects = rng.random() < 0.05
