@@ -39,6 +39,7 @@ from .part_configs import part_config
 from .units.dynamic_rounding import DynamicRounding
 from .units.execution_units import UNITS
 from .units.lsu.address import is_store
+from .units.lsu.load_store import LoadStoreUnit
 
 __all__ = ["Core"]
 
@@ -179,7 +180,9 @@ class Core(SharedBlock):
             m.d.sync += Assert(self.busy | ~empties, "caches must be invalidated only while busy")
         return m
 
-    def connect_outside(self, m: Module, front_end, memory, control):
+    def connect_outside(
+        self, m: Module, front_end: FrontEnd, memory: LoadStoreUnit, control: WarpControl
+    ):
         """Connect the ports to memory and to the rest of the cluster."""
         connect(m, front_end.request, flipped(self.fetch))
         connect(m, flipped(self.fetched), front_end.response)
@@ -212,7 +215,14 @@ class Core(SharedBlock):
             ),
         ]
 
-    def connect_warps(self, m: Module, front_end, issue, control, counters):
+    def connect_warps(
+        self,
+        m: Module,
+        front_end: FrontEnd,
+        issue: Issue,
+        control: WarpControl,
+        counters: CoreCounters,
+    ):
         """Connect the state of the warps with fetch and issue."""
         connect(m, control.redirect, front_end.redirect)
         connect(m, control.warps, issue.warps)
@@ -256,7 +266,14 @@ class Core(SharedBlock):
             issue.active.eq(self.active),
         ]
 
-    def connect_scoreboard(self, m: Module, issue, collectors, writeback, units):
+    def connect_scoreboard(
+        self,
+        m: Module,
+        issue: Issue,
+        collectors: Collectors,
+        writeback: Writeback,
+        units: dict[Port, Any],
+    ):
         """Connect dispatched operations and arriving results to the scoreboard."""
         for event, port in zip(issue.results.dispatched, FIXED_PORTS, strict=True):
             operation = collectors.operation[port]
@@ -284,7 +301,9 @@ class Core(SharedBlock):
                 done.writes.eq(bus.payload.writes),
             ]
 
-    def connect_control(self, m: Module, control, counters, writeback):
+    def connect_control(
+        self, m: Module, control: WarpControl, counters: CoreCounters, writeback: Writeback
+    ):
         """Connect the flags and event counts to the control registers."""
         retired = Value.cast(0)
         for flags, bus in zip(control.floats.flags, writeback.bus, strict=True):
@@ -302,7 +321,16 @@ class Core(SharedBlock):
             control.counters.value.eq(counters.value),
         ]
 
-    def count(self, m: Module, counters, issue, collectors, registers, control, writeback):
+    def count(
+        self,
+        m: Module,
+        counters: CoreCounters,
+        issue: Issue,
+        collectors: Collectors,
+        registers: RegisterFile,
+        control: WarpControl,
+        writeback: Writeback,
+    ):
         """Connect events to the counters, and counter values to the monitor."""
         events = counters.events
         memory = collectors.operation[Port.MEMORY]

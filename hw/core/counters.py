@@ -133,7 +133,7 @@ class CoreCounters(SharedBlock):
             for reason in StallReason
         }
 
-    def increments(self, happened) -> dict[str, Value]:
+    def increments(self, happened: data.View) -> dict[str, Value]:
         """Return the increments of all other counters for the previous cycle."""
         memory = happened.operations[Port.MEMORY]
         return {

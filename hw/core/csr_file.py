@@ -5,7 +5,7 @@ from operator import or_
 
 from amaranth import *
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from ..config import CoreBlockConfig, PipelineConfig
@@ -16,6 +16,7 @@ from ..isa.memory_map import ARGUMENTS, SHARED_BASE
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
 from ..lib.sram import Sram
+from ..lib.streams import ResponseSignature
 from .launch import core_shape, launch_ports
 
 __all__ = [
@@ -39,6 +40,11 @@ def flags_layout(config: PipelineConfig) -> data.ArrayLayout:
     """Return the layout of the float flags raised on the writeback buses, one entry per bus."""
     bus = data.StructLayout({"valid": 1, "warp": warp_shape(config), "flags": FLAGS_WIDTH})
     return data.ArrayLayout(bus, config.writeback_buses)
+
+
+def csr_lookup_layout(config: PipelineConfig) -> data.StructLayout:
+    """Return the layout of a look-up: the warp, and whether mscratch is read, otherwise mepc."""
+    return data.StructLayout({"scratch": 1, "warp": config.warp_width})
 
 
 def csr_answer_layout() -> data.StructLayout:
@@ -73,12 +79,9 @@ class CsrSignature(wiring.Signature):
 
     Members
     -------
-    lookup : Out(1)
-        Selects `lookup_warp` and mscratch or mepc for the following reads; in an earlier cycle
-        than the read, and not in the cycle of a write.
-    lookup_warp : Out(warp_shape(config))
-    lookup_scratch : Out(1)
-        Selects mscratch, otherwise mepc.
+    lookup : Out(ResponseSignature(csr_lookup_layout(config)))
+        Selects a warp, and mscratch or mepc, for the following reads; in an earlier cycle than the
+        read, and not in the cycle of a write.
     number : Out(12)
     warp : Out(warp_shape(config))
     warps : Out(warps)
@@ -96,9 +99,7 @@ class CsrSignature(wiring.Signature):
 
     def __init__(self, config: PipelineConfig):
         super().__init__({
-            "lookup": Out(1),
-            "lookup_warp": Out(warp_shape(config)),
-            "lookup_scratch": Out(1),
+            "lookup": Out(ResponseSignature(csr_lookup_layout(config))),
             "number": Out(12),
             "warp": Out(warp_shape(config)),
             "warps": Out(config.warps),
@@ -219,7 +220,7 @@ class CsrFile(SharedBlock):
         self.read(m, self.values(fcsr, word))
         return m
 
-    def values(self, fcsr, word) -> dict[str, Value | int]:
+    def values(self, fcsr: Value, word: Value) -> dict[str, Value | int]:
         """Return register values by name; registers not listed read 0."""
         shape, access, counters = self.shape, self.access, self.counters
         thread = Const(0, shape.thread_width)
@@ -303,14 +304,13 @@ class CsrFile(SharedBlock):
         """Keep mscratch and mepc of each warp; return the one selected by `lookup`."""
         access, warps = self.access, self.shape.warps
         m.submodules.words = words = Sram(depth=2 * warps, width=32, ports=ONE_PORT)
+        connect(m, flipped(access.lookup), words.read)
         # The memory has no reset: a word reads 0 until it is written.
         scratches, returns = Signal(warps), Signal(warps)
         is_scratch = access.number == CSRS["mscratch"].number
         writes_scratch = access.write & is_scratch
         writes_return = access.write & (access.number == CSRS["mepc"].number)
         m.d.comb += [
-            words.read.valid.eq(access.lookup),
-            words.read.payload.eq(Cat(access.lookup_scratch, access.lookup_warp)),
             words.write.mask.eq(writes_scratch | writes_return),
             words.write.address.eq(Cat(writes_scratch, access.warp)),
             # Instructions are aligned to words.

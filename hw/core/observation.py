@@ -14,7 +14,10 @@ from ..lib.interfaces.execution_unit import OPERANDS, begins, ends, result_layou
 from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.probes import FlattenedResponseSignature, flatten
 from .control.faults import fault_layout
+from .issue.issue import Issue
 from .issue.stall_reason import StallReason
+from .operands.collector_pool import Collectors
+from .operands.writeback import Writeback
 
 __all__ = ["ObservationSignature", "collected_layout", "place_layout", "probe"]
 
@@ -95,7 +98,15 @@ class ObservationSignature(wiring.Signature):
         })
 
 
-def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback, memory_fault):
+def probe(
+    m: Module,
+    observed: Any,
+    issue: Issue,
+    collectors: Collectors,
+    units: dict[Port, Any],
+    writeback: Writeback,
+    memory_fault: Any,
+):
     """Drive an `ObservationSignature` from the blocks of a core."""
     for number, port in enumerate(observed.collected):
         source = collectors.i[number]

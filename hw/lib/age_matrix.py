@@ -4,56 +4,44 @@ from collections.abc import Sequence
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
 
-from ..emit.shared_block import SharedBlock
-
-__all__ = ["AgeMatrix", "oldest"]
+__all__ = ["ages", "oldest"]
 
 
 def oldest(requests: Value, older: Sequence[Value]) -> Value:
     """Return the oldest of `requests`, one-hot.
 
-    `older[n]` has the bits of the requesters older than n, as in `AgeMatrix.older`.
+    `older[n]` has the bits of the requesters older than n, as `ages` returns them.
     """
     return Cat(
         requests[number] & ((requests & older[number]) == 0) for number in range(len(requests))
     )
 
 
-class AgeMatrix(SharedBlock):
-    """Age matrix: orders requesters by arrival cycle, and by index within a cycle.
+def ages(m: Module, waiting: Value, name: str = "older") -> data.View:
+    """Return for each requester the mask of older ones; it may include idle requesters.
 
-    `older` is a register. Its rows are valid in every cycle for the requesters active in it.
+    Requesters are ordered by arrival cycle, and by index within a cycle. The masks are registers.
+    They are valid in every cycle for the requesters active in it.
 
     Parameters
     ----------
-    config : int
-        Number of requesters, 1 or more.
-
-    Members
-    -------
-    waiting : In(requesters)
+    m : Module
+        Module that holds the registers.
+    waiting : Value
         Requesters that are not served in this cycle and hold the same request in the next.
-    older : Out(ArrayLayout(requesters, requesters))
-        For each requester the mask of older ones; it may include idle requesters.
+    name : str
+        Name of the registers.
     """
-
-    def __init__(self, config: int):
-        self.config = config
-        super().__init__({
-            "waiting": In(config),
-            "older": Out(
-                data.ArrayLayout(config, config),
-                init=[(1 << number) - 1 for number in range(config)],  # pyright: ignore[reportCallIssue]  # not in stubs
-            ),
-        })
-
-    def build(self, platform):
-        m = Module()
-        for number in range(self.config):
-            # A request of the next cycle is younger than all present ones.
-            younger = self.waiting | (1 << number) - 1
-            still = self.waiting & self.older[number]
-            m.d.sync += self.older[number].eq(Mux(self.waiting[number], still, younger))
-        return m
+    count = len(waiting)
+    older = Signal(
+        data.ArrayLayout(count, count),
+        name=name,
+        init=[(1 << number) - 1 for number in range(count)],
+    )
+    for number in range(count):
+        # A request of the next cycle is younger than all present ones.
+        younger = waiting | (1 << number) - 1
+        still = waiting & older[number]
+        m.d.sync += older[number].eq(Mux(waiting[number], still, younger))
+    return older

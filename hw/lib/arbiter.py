@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..emit.shared_block import SharedBlock
 
-__all__ = ["Arbiter", "ArbitrationSignature"]
+__all__ = ["Arbiter", "ArbitrationSignature", "round_robin"]
 
 #: Most requesters that are searched in parallel with those after the one accepted last. Synthesis
 #: makes this less deep for up to 24 (21 gates instead of 30), deeper from 32 on.
@@ -55,20 +55,29 @@ class Arbiter(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        after = Signal(self.config)  # requesters after the one accepted last
-        preferred = Signal(self.config)
-        seen = Signal(self.config)  # the granted requester and all higher ones
-        m.d.comb += preferred.eq(self.requests & after)
-        if self.config <= PARALLEL:
-            above, every = from_lowest(m, preferred, "after"), from_lowest(m, self.requests, "all")
-            m.d.comb += seen.eq(Mux(above[-1], above, every))
-        else:
-            searched = Mux(preferred.any(), preferred, self.requests)
-            m.d.comb += seen.eq(from_lowest(m, searched, "all"))
-        m.d.comb += self.grant.eq(seen & ~(seen << 1))
-        with m.If(self.accept):
-            m.d.sync += after.eq(seen << 1)
+        m.d.comb += self.grant.eq(round_robin(m, self.requests, self.accept))
         return m
+
+
+def round_robin(m: Module, requests: Signal, accept: Value, name: str = "arbiter") -> Value:
+    """Return the grant of an `Arbiter` that is part of module `m`."""
+    count = len(requests)
+    after = Signal(count, name=f"{name}_after")  # requesters after the one accepted last
+    preferred = Signal(count, name=f"{name}_preferred")
+    seen = Signal(count, name=f"{name}_seen")  # the granted requester and all higher ones
+    m.d.comb += preferred.eq(requests & after)
+    if count <= PARALLEL:
+        above = from_lowest(m, preferred, f"{name}_after")
+        every = from_lowest(m, requests, f"{name}_all")
+        m.d.comb += seen.eq(Mux(above[-1], above, every))
+    else:
+        searched = Mux(preferred.any(), preferred, requests)
+        m.d.comb += seen.eq(from_lowest(m, searched, f"{name}_all"))
+    with m.If(accept):
+        m.d.sync += after.eq(seen << 1)
+    grant = Signal(count, name=f"{name}_grant")
+    m.d.comb += grant.eq(seen & ~(seen << 1))
+    return grant
 
 
 def from_lowest(m: Module, requests: Value, name: str) -> Value:

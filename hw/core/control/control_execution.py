@@ -117,11 +117,13 @@ class ControlExecution(Component):
     def read_state(self, m: Module):
         """Read the state of the warp while its instruction is accepted."""
         accepted, operation = self.i.valid & self.i.ready, self.i.payload
-        for state in (self.stack, self.registers):
-            m.d.comb += [state.lookup.eq(accepted), state.lookup_warp.eq(operation.warp)]
         scratch = operation.immediate[:CSR_WIDTH] == CSRS["mscratch"].number
         m.d.comb += [
-            self.registers.lookup_scratch.eq(scratch),
+            self.stack.lookup.valid.eq(accepted),
+            self.stack.lookup.payload.eq(operation.warp),
+            self.registers.lookup.valid.eq(accepted),
+            self.registers.lookup.payload.warp.eq(operation.warp),
+            self.registers.lookup.payload.scratch.eq(scratch),
             *(
                 getattr(self.registers, name).eq(self.instruction[name])
                 for name in ("number", "warp", "warps", "mask")

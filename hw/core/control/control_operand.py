@@ -43,7 +43,7 @@ def control_layout(config: PipelineConfig) -> data.StructLayout:
     })
 
 
-def reduce_operands(m: Module, config: PipelineConfig, given) -> data.View:
+def reduce_operands(m: Module, config: PipelineConfig, given: data.View) -> data.View:
     """Return the `control_layout` of an `operation_layout`, combinationally."""
     taken = Signal(control_layout(config))
     rows = [given.operands[0], given.operands[1], given.operands[EXIT_CODE_OPERAND]]

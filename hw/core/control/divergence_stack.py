@@ -11,6 +11,7 @@ from ...emit.sram_macros import ONE_PORT
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import select
 from ...lib.sram import Sram
+from ...lib.streams import ResponseSignature
 
 __all__ = [
     "DivergenceStack",
@@ -49,9 +50,8 @@ class StackSignature(wiring.Signature):
 
     Members
     -------
-    lookup : Out(1)
-        Reads the stack of `lookup_warp`.
-    lookup_warp : Out(warp_shape(config))
+    lookup : Out(ResponseSignature(warp_shape(config)))
+        Reads the stack of a warp.
     answer : In(stack_answer_layout(config))
         The innermost split, and whether the stack is empty or full.
     change : Out(StackChange)
@@ -61,8 +61,7 @@ class StackSignature(wiring.Signature):
 
     def __init__(self, config: PipelineConfig):
         super().__init__({
-            "lookup": Out(1),
-            "lookup_warp": Out(warp_shape(config)),
+            "lookup": Out(ResponseSignature(warp_shape(config))),
             "answer": In(stack_answer_layout(config)),
             "change": Out(StackChange),
             "push": Out(divergence_layout(config)),
@@ -99,7 +98,7 @@ class DivergenceStack(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        config, access = self.config, self.access
+        config, access, lookup = self.config, self.access, self.access.lookup
         if config.stack_depth == 0:
             m.d.comb += [access.answer.is_empty.eq(1), access.answer.is_full.eq(1)]
             return m
@@ -107,11 +106,11 @@ class DivergenceStack(SharedBlock):
         width = ceil_log2(config.stack_depth + 1)
         empty = (1 << width) - 1
         levels = [Signal(width, init=empty, name=f"level_{w}") for w in range(config.warps)]
-        lookup_level = select((1 << access.lookup_warp)[: config.warps], levels)
+        lookup_level = select((1 << lookup.payload)[: config.warps], levels)
         warp = Signal(warp_shape(config), reset_less=True)
         level = Signal(width, reset_less=True)
-        with m.If(access.lookup):
-            m.d.sync += [warp.eq(access.lookup_warp), level.eq(lookup_level)]
+        with m.If(lookup.valid):
+            m.d.sync += [warp.eq(lookup.payload), level.eq(lookup_level)]
 
         is_push = access.change == StackChange.PUSH
         above, below = (level + 1)[:width], (level - 1)[:width]
@@ -126,8 +125,8 @@ class DivergenceStack(SharedBlock):
         top = data.View(divergence_layout(config), splits.data)
         changed = Signal(divergence_layout(config))
         m.d.comb += [
-            splits.read.valid.eq(access.lookup),
-            splits.read.payload.eq(Cat(lookup_level, access.lookup_warp)),
+            splits.read.valid.eq(lookup.valid),
+            splits.read.payload.eq(Cat(lookup_level, lookup.payload)),
             splits.write.mask.eq(is_push | (access.change == StackChange.SECOND)),
             splits.write.address.eq(Cat(Mux(is_push, above, level), warp)),
             changed.eq(Mux(is_push, access.push, top)),

@@ -123,7 +123,7 @@ class Redirects(SharedBlock):
             ]
         return m
 
-    def follow_branch(self, m: Module, fault):
+    def follow_branch(self, m: Module, fault: data.View):
         """Return the warps resumed by a branch, and whether it redirects and whether it faults."""
         config = self.config
         branch = self.branch.payload

@@ -209,7 +209,7 @@ class Decode(SharedBlock):
         ]
         return m
 
-    def connect_table(self, m: Module, found):
+    def connect_table(self, m: Module, found: data.View):
         """Set `found` to the decode result of the word, if it is an instruction."""
         layout = choice_layout(self.config)
         opcodes: dict[int, list[Rule]] = {}
@@ -229,7 +229,7 @@ class Decode(SharedBlock):
                         with m.Case(pattern):
                             m.d.comb += found.eq(layout.const(choice_of(rule, self.config)))
 
-    def extend_immediate(self, m: Module, chosen):
+    def extend_immediate(self, m: Module, chosen: data.View):
         """Assemble the immediate by the format of `chosen`."""
         word, sign = self.word, self.word[31]
         with m.Switch(chosen.format):

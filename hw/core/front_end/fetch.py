@@ -1,12 +1,14 @@
 """Instruction fetch: requests pairs of instructions for all warps in round-robin order."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import round_robin
 from ...lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
@@ -65,18 +67,18 @@ class Fetch(SharedBlock):
         m = Module()
         warps = self.config.warps
         fetches = [WarpFetch(self.config) for _ in range(warps)]
-        m.submodules.arbiter = arbiter = Arbiter(warps)
         chosen = Signal(fetch_request_layout(self.config))
         requests, urgent, fresh, pending = (
             Cat(getattr(fetch, name) for fetch in fetches)
             for name in ("request", "urgent", "fresh", "busy")
         )
-        grant = arbiter.grant
-        arrival = ResponseSignature(fetch_tag_layout(self.config)).create(path=("arrival",))
+        candidates, accepts = Signal(warps), Signal()
+        grant = round_robin(m, candidates, accepts)
+        arrival: Any = ResponseSignature(fetch_tag_layout(self.config)).create(path=("arrival",))
         waits = Signal()  # a request is stalled by memory
         m.d.comb += [
-            arbiter.requests.eq(Mux(urgent.any(), urgent, requests)),
-            arbiter.accept.eq(requests.any() & ~waits),
+            candidates.eq(Mux(urgent.any(), urgent, requests)),
+            accepts.eq(requests.any() & ~waits),
             chosen.address[3:].eq(select(grant, [fetch.address for fetch in fetches])),
             chosen.tag.warp.eq(select(grant, [Const(w, warps.bit_length()) for w in range(warps)])),
             chosen.tag.pair.eq(chosen.address[3:]),

@@ -1,10 +1,11 @@
 """Greedy-then-oldest warp scheduling policy."""
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from ...emit.shared_block import SharedBlock
-from .oldest import Oldest
+from .oldest import oldest_warp
+from .scheduling import SchedulingSignature
 
 __all__ = ["GreedyThenOldest"]
 
@@ -12,7 +13,7 @@ __all__ = ["GreedyThenOldest"]
 class GreedyThenOldest(SharedBlock):
     """Greedy-then-oldest policy: the warp last taken while ready, else the oldest ready warp.
 
-    Combinational from `ready` to `grant`.
+    Combinational from ``ready`` to ``grant``.
 
     Parameters
     ----------
@@ -21,35 +22,22 @@ class GreedyThenOldest(SharedBlock):
 
     Members
     -------
-    ready : In(warps)
-    started : In(warps)
-        Warps that become the youngest from the next cycle on.
-    grant : Out(warps)
-        One-hot; 0 if none is ready.
-    taken : In(1)
-        The grant was used; only with a grant.
+    warps : In(SchedulingSignature(warps))
     """
 
     def __init__(self, config: int):
         self.config = config
-        super().__init__({
-            "ready": In(config),
-            "started": In(config),
-            "grant": Out(config),
-            "taken": In(1),
-        })
+        super().__init__({"warps": In(SchedulingSignature(config))})
 
     def build(self, platform):
         m = Module()
-        m.submodules.oldest = oldest = Oldest(self.config)
+        warps = self.warps
         last = Signal(self.config)  # the warp last taken, one-hot
         greedy = Signal(self.config)
         m.d.comb += [
-            oldest.ready.eq(self.ready),
-            oldest.started.eq(self.started),
-            greedy.eq(self.ready & last),
-            self.grant.eq(Mux(greedy.any(), greedy, oldest.grant)),
+            greedy.eq(warps.ready & last),
+            warps.grant.eq(Mux(greedy.any(), greedy, oldest_warp(m, warps.ready, warps.started))),
         ]
-        with m.If(self.taken):
-            m.d.sync += last.eq(self.grant)
+        with m.If(warps.taken):
+            m.d.sync += last.eq(warps.grant)
         return m

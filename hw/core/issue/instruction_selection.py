@@ -13,7 +13,7 @@ from ..front_end_layouts import head_layout
 from ..layouts import group_fields
 from ..warp_state import WarpStateSignature
 from .issue_slot import EntrySignature
-from .scheduler import SchedulingSignature
+from .scheduling import SchedulingSignature
 from .scoreboard_events import ClaimSignature
 from .stall_reason import StallReason, nearest_reason
 from .warp_readiness import ReadinessSignature
@@ -35,7 +35,7 @@ class InstructionSelection(Component):
     heads : In(head_layout(config)).array(issue_width, warps)
     warps : In(WarpStateSignature(config))
     readiness : In(ReadinessSignature(config))
-    scheduling : Out(SchedulingSignature(config))
+    scheduling : Out(SchedulingSignature(config.warps))
     claims : Out(ClaimSignature(config))
         Issued instructions, for the scoreboard.
     entry : Out(EntrySignature(config)).array(issue_width)
@@ -55,7 +55,7 @@ class InstructionSelection(Component):
             "heads": In(head_layout(config)).array(width, warps),
             "warps": In(WarpStateSignature(config)),
             "readiness": In(ReadinessSignature(config)),
-            "scheduling": Out(SchedulingSignature(config)),
+            "scheduling": Out(SchedulingSignature(config.warps)),
             "claims": Out(ClaimSignature(config)),
             "entry": Out(EntrySignature(config)).array(width),
             "issued_ports": Out(len(config.credit_ports)),

@@ -1,44 +1,20 @@
 """Warp scheduler: selects one of the warps that can issue."""
 
 from amaranth import *
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, connect, flipped
 
 from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.arbiter import Arbiter
 from .greedy_then_oldest import GreedyThenOldest
 from .oldest import Oldest
+from .scheduling import SchedulingSignature
 from .two_level import TwoLevel
 
-__all__ = ["Scheduler", "SchedulingSignature"]
+__all__ = ["Scheduler"]
 
-
-class SchedulingSignature(wiring.Signature):
-    """Selection of a warp for issue.
-
-    Members
-    -------
-    ready : Out(warps)
-        Warps with an instruction that can issue.
-    grant : In(warps)
-        One-hot; 0 if no warp is selected.
-    taken : Out(1)
-        An instruction of the granted warp is issued in this cycle; only with a grant.
-    long_wait : Out(warps)
-        Warps that will not be ready soon: waiting for memory or a barrier, or inactive.
-    started : Out(warps)
-        Warps that start.
-    """
-
-    def __init__(self, config: PipelineConfig):
-        super().__init__({
-            "ready": Out(config.warps),
-            "grant": In(config.warps),
-            "taken": Out(1),
-            "long_wait": Out(config.warps),
-            "started": Out(config.warps),
-        })
+#: Policies that select by more than the ready warps.
+POLICIES = {"oldest": Oldest, "greedy_then_oldest": GreedyThenOldest, "two_level": TwoLevel}
 
 
 class Scheduler(Component):
@@ -54,25 +30,23 @@ class Scheduler(Component):
 
     Members
     -------
-    warps : In(SchedulingSignature(config))
+    warps : In(SchedulingSignature(config.warps))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        super().__init__({"warps": In(SchedulingSignature(config))})
+        super().__init__({"warps": In(SchedulingSignature(config.warps))})
 
     def elaborate(self, platform):
         m = Module()
-        policy = {
-            "round_robin": Arbiter,
-            "oldest": Oldest,
-            "greedy_then_oldest": GreedyThenOldest,
-            "two_level": TwoLevel,
-        }[self.config.scheduler](self.config.warps)
-        m.submodules.policy = policy
-        requests = policy.requests if isinstance(policy, Arbiter) else policy.ready
-        m.d.comb += [requests.eq(self.warps.ready), self.warps.grant.eq(policy.grant)]
-        for name in ("taken", "long_wait", "started"):
-            if name in policy.signature.members:
-                m.d.comb += getattr(policy, name).eq(getattr(self.warps, name))
+        if self.config.scheduler == "round_robin":
+            m.submodules.policy = arbiter = Arbiter(self.config.warps)
+            m.d.comb += [
+                arbiter.requests.eq(self.warps.ready),
+                arbiter.accept.eq(self.warps.taken),
+                self.warps.grant.eq(arbiter.grant),
+            ]
+            return m
+        m.submodules.policy = policy = POLICIES[self.config.scheduler](self.config.warps)
+        connect(m, flipped(self.warps), policy.warps)
         return m

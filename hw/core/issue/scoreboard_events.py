@@ -1,5 +1,7 @@
 """Scoreboard events: claims and results of instructions, decoded for the warps they belong to."""
 
+from collections.abc import Iterable
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -101,7 +103,7 @@ class ClaimSignature(wiring.Signature):
         })
 
 
-def claimed_registers(claim, enable: Value, sizes: list[int]) -> Value:
+def claimed_registers(claim: data.View, enable: Value, sizes: list[int]) -> Value:
     """Return the mask of the destination registers of an issued instruction if `enable` is set."""
     registers = enable
     for size in sizes:
@@ -110,7 +112,7 @@ def claimed_registers(claim, enable: Value, sizes: list[int]) -> Value:
     return registers << claim.rd
 
 
-def results_of(claim) -> Value:
+def results_of(claim: data.View) -> Value:
     """Return the number of results of an issued instruction; 0 if it is not valid."""
     if "last" not in claim.shape().members:
         return claim.valid
@@ -216,7 +218,7 @@ class EventDecoder(Component):
                 ]
 
 
-def joined(masks) -> Value:
+def joined(masks: Iterable[Value]) -> Value:
     """Return the union of masks of registers."""
     total = Const(0, REGISTERS)
     for mask in masks:

@@ -36,7 +36,7 @@ def waits_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({reason.name.lower(): config.warps for reason in WARP_REASONS})
 
 
-def reason_of_each(waits, warps: int) -> list[Value]:
+def reason_of_each(waits: data.View, warps: int) -> list[Value]:
     """Return the `StallReason` of each warp; `waits` has at most one for each."""
     vectors = {reason: getattr(waits, reason.name.lower()) for reason in WARP_REASONS}
     bits = []
@@ -49,7 +49,7 @@ def reason_of_each(waits, warps: int) -> list[Value]:
     return [Cat(joined[warp] for joined in bits) for warp in range(warps)]
 
 
-def nearest_reason(waits) -> Value:
+def nearest_reason(waits: data.View) -> Value:
     """Return the reason of the warp that was closest to issue, if none could issue."""
     reason = Value.cast(Const(StallReason.IDLE, StallReason))
     for candidate in reversed(WARP_REASONS[:-1]):

@@ -1,12 +1,13 @@
 """Two-level warp scheduling policy: round-robin in a small active set."""
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import round_robin
 from ...lib.one_hot import lowest
+from .scheduling import SchedulingSignature
 
 __all__ = ["PATIENCE", "TwoLevel", "members"]
 
@@ -23,9 +24,9 @@ def members(warps: int) -> int:
 class TwoLevel(SharedBlock):
     """Two-level policy: round-robin in an active set of half the warps; long waits leave the set.
 
-    Combinational from `ready` to `grant`. In each cycle one member with a long wait is exchanged
-    for an outside warp without one, in round-robin order; without such an outside warp members
-    stay. Every `PATIENCE` cycles the member granted last leaves, if no other does.
+    Combinational from ``ready`` to ``grant``. In each cycle one member with a long wait is
+    exchanged for an outside warp without one, in round-robin order; without such an outside warp
+    members stay. Every `PATIENCE` cycles the member granted last leaves, if no other does.
 
     Parameters
     ----------
@@ -34,51 +35,38 @@ class TwoLevel(SharedBlock):
 
     Members
     -------
-    ready : In(warps)
-    long_wait : In(warps)
-        Warps that wait for memory or a barrier, or are inactive.
-    grant : Out(warps)
-        One-hot; 0 if no member is ready.
-    taken : In(1)
-        The grant was used; only with a grant.
+    warps : In(SchedulingSignature(warps))
     """
 
     def __init__(self, config: int):
         self.config = config
-        super().__init__({
-            "ready": In(config),
-            "long_wait": In(config),
-            "grant": Out(config),
-            "taken": In(1),
-        })
+        super().__init__({"warps": In(SchedulingSignature(config))})
 
     def build(self, platform):
         m = Module()
-        warps = self.config
-        m.submodules.inside = inside = Arbiter(warps)
+        warps, scheduling = self.config, self.warps
         active = Signal(warps, init=(1 << members(warps)) - 1)
+        inside, outside = Signal(warps), Signal(warps)  # members that are ready; warps to exchange
         m.d.comb += [
-            inside.requests.eq(self.ready & active),
-            self.grant.eq(inside.grant),
-            inside.accept.eq(self.taken),
+            inside.eq(scheduling.ready & active),
+            scheduling.grant.eq(round_robin(m, inside, scheduling.taken, "inside")),
         ]
         if members(warps) == warps:
             return m
-        m.submodules.outside = outside = Arbiter(warps)
         waits, leaver = Signal(warps), Signal(warps)
         last = Signal(warps)  # the warp last taken, one-hot
         patience = Signal(exact_log2(PATIENCE))
         change = Signal()
         m.d.comb += [
-            outside.requests.eq(~active & ~self.long_wait),
-            waits.eq(active & self.long_wait),
+            outside.eq(~active & ~scheduling.long_wait),
+            waits.eq(active & scheduling.long_wait),
             leaver.eq(Mux(waits.any(), lowest(waits), Mux(patience.all(), last & active, 0))),
-            change.eq(leaver.any() & outside.requests.any()),
-            outside.accept.eq(change),
+            change.eq(leaver.any() & outside.any()),
         ]
+        entrant = round_robin(m, outside, change, "outside")
         m.d.sync += patience.eq(patience + 1)
-        with m.If(self.taken):
-            m.d.sync += last.eq(self.grant)
+        with m.If(scheduling.taken):
+            m.d.sync += last.eq(scheduling.grant)
         with m.If(change):
-            m.d.sync += active.eq(active & ~leaver | outside.grant)
+            m.d.sync += active.eq(active & ~leaver | entrant)
         return m

@@ -1,5 +1,7 @@
 """Scoreboard of one warp: registers with an outstanding result."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -173,7 +175,7 @@ class WarpScoreboard(SharedBlock):
         self.count(m, platform)
         return m
 
-    def find_hazards(self, m: Module, pending, blocked, loaded):
+    def find_hazards(self, m: Module, pending: Value, blocked: Value, loaded: Value):
         """Compute the hazards of the next instructions."""
         sizes = self.config.group_sizes
         for slot in range(self.config.issue_width):
@@ -230,12 +232,12 @@ class WarpScoreboard(SharedBlock):
         ]
 
 
-def reads_own(needs) -> list[Value]:
+def reads_own(needs: data.View) -> list[Value]:
     """Return for each operand whether it is the destination."""
     return [needs.reads[k] & (needs.sources[k] == needs.rd) for k in range(OPERANDS)]
 
 
-def depends(first, second) -> Value:
+def depends(first: data.View, second: data.View) -> Value:
     """Return 1 if `second` cannot issue in the same cycle as `first`, the older one."""
     touches = Cat(
         second.writes & (second.rd == first.rd),
@@ -247,7 +249,7 @@ def depends(first, second) -> Value:
     return depend
 
 
-def touches_groups(needs, registers: Value, sizes: list[int]) -> Value:
+def touches_groups(needs: data.View, registers: Value, sizes: list[int]) -> Value:
     """Return 1 if an instruction with groups reads or writes a register of this mask."""
     touched = []
     for k, number in enumerate((needs.rd, *(needs.sources[k] for k in range(OPERANDS)))):
@@ -264,7 +266,7 @@ def touches_groups(needs, registers: Value, sizes: list[int]) -> Value:
     return needs.last.any() & Cat(touched).any()
 
 
-def gated(enables: Value, masks) -> Value:
+def gated(enables: Value, masks: Sequence[Value]) -> Value:
     """Return the union of the masks with their enable set."""
     joined = Const(0, REGISTERS)
     for number in range(len(enables)):

@@ -1,5 +1,7 @@
 """Bank request generator: splits a register read into requests to the register banks."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -116,7 +118,7 @@ class BankRequests(SharedBlock):
             self.service.served.eq(self.i.ready.replicate(self.config.threads)),
         ]
 
-    def request_words(self, m: Module, requests: Signal, grants: Signal, parts):
+    def request_words(self, m: Module, requests: Signal, grants: Signal, parts: data.View):
         """Request the bank of each unserved thread."""
         config, sizes, register = self.config, self.map, self.i.payload
         low = register.register[: sizes.bank_width]
@@ -145,20 +147,20 @@ class BankRequests(SharedBlock):
         for bank in range(config.banks):
             m.d.comb += parts[bank].eq(Cat(bits[bank] for bits in numbers))
 
-    def part(self, threads, number: int) -> Value:
+    def part(self, threads: Value, number: int) -> Value:
         """Return the threads of a part, one bit for each bank."""
         banks = self.config.banks
         return Cat(threads[number * banks : (number + 1) * banks], Const(0, banks))[:banks]
 
     @staticmethod
-    def merge(parts) -> Value:
+    def merge(parts: Sequence[Value]) -> Value:
         """Return the union of `parts`."""
         union = parts[0]
         for part in parts[1:]:
             union = union | part
         return union
 
-    def first_parts(self, needed) -> Value:
+    def first_parts(self, needed: Value) -> Value:
         """Return the lowest of the `needed` threads of each bank."""
         if self.map.parts == 1:
             return needed

@@ -11,10 +11,11 @@ from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import PORTS
 from ...lib.interfaces.core_memory import warp_shape
-from ...lib.interfaces.execution_unit import OPERANDS, beat_field, operation_layout, result_layout
+from ...lib.interfaces.execution_unit import OPERANDS, beat_field, result_layout
 from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
 from ..layouts import issue_layout, read_layout
+from .collector_signatures import CollectedSignature, HeldInstructionSignature
 from .register_map import request_layout
 
 __all__ = ["Collector"]
@@ -59,14 +60,8 @@ class Collector(SharedBlock):
         cycle after the request was accepted, earlier ones while it waited.
     bus : In(ResponseSignature(result_layout(config))).array(writeback_buses)
         Results written in this cycle.
-    leaves : In(1)
-        The operation is accepted in this cycle.
-    occupied, gathers, complete : Out(1)
-        Holds an instruction; some of its operands will be missing from `operation` in the next
-        cycle; none will be missing.
-    warp : Out, port : Out(len(config.ports))
-        Of the instruction; `port` is one-hot.
-    operation : Out(operation_layout(config))
+    held : Out(HeldInstructionSignature(config))
+    collected : Out(CollectedSignature(config))
     snooped : Out(2)
         Operands taken from buses in this cycle.
     """
@@ -79,13 +74,8 @@ class Collector(SharedBlock):
             "request": Out(stream.Signature(request_layout(config))),
             "data": In(ResponseSignature(read_layout(config))),
             "bus": In(ResponseSignature(result_layout(config))).array(config.writeback_buses),
-            "leaves": In(1),
-            "occupied": Out(1),
-            "gathers": Out(1),
-            "complete": Out(1),
-            "warp": Out(warp_shape(config)),
-            "port": Out(len(config.ports)),
-            "operation": Out(operation_layout(config)),
+            "held": Out(HeldInstructionSignature(config)),
+            "collected": Out(CollectedSignature(config)),
             "snooped": Out(2),
         })
 
@@ -110,8 +100,8 @@ class Collector(SharedBlock):
             self.request.payload.warp.eq(held.warp),
             self.request.payload.register.eq(select(requests, [*held.sources])),
             self.request.payload.mask.eq(self.read_mask(held)),
-            self.gathers.eq(left.any()),
-            self.complete.eq(self.occupied & ~self.gathers),
+            self.held.gathers.eq(left.any()),
+            self.collected.complete.eq(self.held.occupied & ~self.held.gathers),
             self.snooped.eq(sum(taken[k] for k in range(OPERANDS))),
         ]
         reads, pending = self.issue.instruction.reads, self.issue.pending
@@ -119,18 +109,18 @@ class Collector(SharedBlock):
             pending = C(0, OPERANDS)
         # A result for fewer threads than read it can be read from the banks from the next cycle on.
         m.d.sync += [requested.eq(requests), unread.eq(left & ~unseen), waiting.eq(unseen)]
-        with m.If(self.leaves):
-            m.d.sync += self.occupied.eq(0)
+        with m.If(self.collected.leaves):
+            m.d.sync += self.held.occupied.eq(0)
         with m.If(self.allocate):
             m.d.sync += [
-                self.occupied.eq(1),
+                self.held.occupied.eq(1),
                 unread.eq(reads & ~pending),
                 waiting.eq(reads & pending),
             ]
         self.keep_operands(m, requested, takes)
         return m
 
-    def read_mask(self, held) -> Value:
+    def read_mask(self, held: data.View) -> Value:
         """Return the threads whose operands are read."""
         mask = held.mask
         for number, port in enumerate(self.config.ports):
@@ -140,7 +130,7 @@ class Collector(SharedBlock):
 
     def hold_instruction(self, m: Module):
         """Store the fields known at allocation; return them."""
-        operation = self.operation.shape().members
+        operation = self.collected.operation.shape().members
         layout = data.StructLayout({
             "warp": warp_shape(self.config),
             "mask": self.config.threads,
@@ -161,15 +151,18 @@ class Collector(SharedBlock):
                 *(held[name].eq(self.issue[name]) for name in beat_field(self.config)),
             ]
         m.d.comb += [
-            self.warp.eq(held.warp),
-            self.port.eq(held.port),
-            self.operation.warp.eq(held.warp),
-            self.operation.mask.eq(held.mask),
-            *(self.operation[name].eq(held[name]) for name in (*PASSED, *beat_field(self.config))),
+            self.held.warp.eq(held.warp),
+            self.held.port.eq(held.port),
+            self.collected.operation.warp.eq(held.warp),
+            self.collected.operation.mask.eq(held.mask),
+            *(
+                self.collected.operation[name].eq(held[name])
+                for name in (*PASSED, *beat_field(self.config))
+            ),
         ]
         return held
 
-    def watch_buses(self, m: Module, held, waiting: Value) -> tuple[list[Signal], Value]:
+    def watch_buses(self, m: Module, held: data.View, waiting: Value) -> tuple[list[Signal], Value]:
         """Return the operands to take from each bus, and the operands present on any bus."""
         takes, hits = [], []
         if not self.config.snoop:
@@ -204,7 +197,7 @@ class Collector(SharedBlock):
             merged = values
             if self.config.bank_mapping == "thread":
                 merged = (values & answered) | (kept & ~answered)
-            operand = Value.cast(self.operation.operands[k])
+            operand = Value.cast(self.collected.operation.operands[k])
             m.d.comb += operand.eq(Mux(arrives[k], merged, kept))
             with m.If(self.allocate):
                 m.d.sync += kept.eq(0)  # unread operands are 0

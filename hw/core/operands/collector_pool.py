@@ -87,17 +87,16 @@ class Collectors(SharedBlock):
         m.submodules.dispatch = dispatch = Dispatch(self.config)
         own = part_config(Collector, self.config)
         collectors = [Collector(own) for _ in range(self.config.collectors)]
-        occupied = Cat(collector.occupied for collector in collectors)
+        occupied = Cat(collector.held.occupied for collector in collectors)
         requested = Cat(one.valid for one in self.request)
         granted = Cat(one.ready for one in self.request)
         self.allocate(m, ~occupied | dispatch.leaves, hazard_matrix)
         for c, collector in enumerate(collectors):
             m.submodules[f"collector_{c}"] = collector
             self.attach(m, c, collector, hazard_matrix, dispatch)
+        connect(m, hazard_matrix.order, dispatch.order)
         m.d.comb += [
-            hazard_matrix.gathers.eq(Cat(collector.gathers for collector in collectors)),
-            hazard_matrix.stays.eq(occupied & ~dispatch.leaves),
-            dispatch.complete.eq(Cat(one.complete for one in collectors) & hazard_matrix.first),
+            hazard_matrix.leaves.eq(dispatch.leaves),
             self.events.occupied.eq(ones(occupied)),
             self.events.refused.eq(ones(requested & ~granted)),
             self.events.snooped.eq(sum(collector.snooped for collector in collectors)),
@@ -108,19 +107,19 @@ class Collectors(SharedBlock):
 
     def allocate(self, m: Module, free: Value, hazard_matrix: HazardMatrix):
         """Allocate the lowest free collector to each issue slot."""
-        for slot, i in enumerate(self.i):
+        for slot, (i, allocation) in enumerate(zip(self.i, hazard_matrix.allocation, strict=True)):
             left = Signal(self.config.collectors, name=f"free_{slot}")
             chosen = Signal(self.config.collectors, name=f"chosen_{slot}")
             m.d.comb += [
                 left.eq(free),
                 chosen.eq(lowest(left)),
                 i.ready.eq(left.any()),
-                hazard_matrix.allocate[slot].eq(Mux(i.valid, chosen, 0)),
-                self.allocated[slot].eq(hazard_matrix.allocate[slot]),
-                hazard_matrix.new_warp[slot].eq(i.payload.warp),
-                hazard_matrix.new_port[slot].eq(1 << Value.cast(i.payload.instruction.port)),
+                self.allocated[slot].eq(Mux(i.valid, chosen, 0)),
+                allocation.collectors.eq(self.allocated[slot]),
+                allocation.warp.eq(i.payload.warp),
+                allocation.port.eq(1 << Value.cast(i.payload.instruction.port)),
             ]
-            free = left & ~hazard_matrix.allocate[slot]
+            free = left & ~self.allocated[slot]
 
     def attach(
         self,
@@ -131,21 +130,17 @@ class Collectors(SharedBlock):
         dispatch: Dispatch,
     ):
         """Connect collector `c` to the ports, the hazard matrix and dispatch."""
-        allocate = [hazard_matrix.allocate[slot][c] for slot in range(self.config.issue_width)]
+        allocate = [allocated[c] for allocated in self.allocated]
         issue = Value.cast(self.i[0].payload)
         if self.config.issue_width == 2:
             issue = Mux(allocate[1], Value.cast(self.i[1].payload), issue)
         connect(m, collector.request, flipped(self.request[c]))
         connect(m, flipped(self.data[c]), collector.data)
+        connect(m, collector.held, hazard_matrix.held[c], dispatch.held[c])
+        connect(m, collector.collected, dispatch.collected[c])
         for number, bus in enumerate(self.bus):
             connect(m, flipped(bus), collector.bus[number])
         m.d.comb += [
             collector.allocate.eq(Cat(allocate).any()),
             Value.cast(collector.issue).eq(issue),
-            collector.leaves.eq(dispatch.leaves[c]),
-            hazard_matrix.warp[c].eq(collector.warp),
-            hazard_matrix.port[c].eq(collector.port),
-            dispatch.port[c].eq(collector.port),
-            dispatch.rivals[c].eq(hazard_matrix.rivals[c]),
-            dispatch.collected[c].eq(collector.operation),
         ]

@@ -1,5 +1,7 @@
 """Operand crossbars: from the banks to a collector, and from a bus to the banks."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,7 @@ from .register_map import RegisterMap, request_layout
 __all__ = ["Crossbar", "Distributor"]
 
 
-def word_at(words, number: Value) -> Value:
+def word_at(words: Sequence[Value], number: Value) -> Value:
     """Return the entry of `words`, all equally wide, at index `number`, or 0 if out of range.
 
     Each bit of `number` halves the candidates: wide words take one operator per index bit.

@@ -10,6 +10,7 @@ from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
 from ...lib.interfaces.execution_unit import OPERANDS, operation_layout
 from ...lib.one_hot import select
+from .collector_signatures import CollectedSignature, HeldInstructionSignature, OrderSignature
 
 __all__ = ["Dispatch"]
 
@@ -28,14 +29,9 @@ class Dispatch(Component):
 
     Members
     -------
-    complete : In(collectors)
-        The instruction may be offered from the next cycle on.
-    port : In(len(config.ports)).array(collectors)
-        Port of the collector's instruction, one-hot.
-    rivals : In(collectors).array(collectors)
-        Collectors with older instructions for the same port.
-    collected : In(operation_layout(config)).array(collectors)
-        Instructions, with operands from the cycle after `complete` on.
+    held : In(HeldInstructionSignature(config)).array(collectors)
+    order : In(OrderSignature(config))
+    collected : In(CollectedSignature(config)).array(collectors)
     operation : Out(stream.Signature(operation_layout(config))).array(len(config.ports))
         To the units, indexed by `Port`.
     leaves : Out(collectors)
@@ -46,10 +42,9 @@ class Dispatch(Component):
         self.config = config
         collectors = config.collectors
         super().__init__({
-            "complete": In(collectors),
-            "port": In(len(config.ports)).array(collectors),
-            "rivals": In(collectors).array(collectors),
-            "collected": In(operation_layout(config)).array(collectors),
+            "held": In(HeldInstructionSignature(config)).array(collectors),
+            "order": In(OrderSignature(config)),
+            "collected": In(CollectedSignature(config)).array(collectors),
             "operation": Out(stream.Signature(operation_layout(config))).array(len(config.ports)),
             "leaves": Out(collectors),
         })
@@ -62,12 +57,11 @@ class Dispatch(Component):
         for port, operation in enumerate(self.operation):
             chosen = Signal(collectors, name=f"chosen_{Port(port).name.lower()}")
             taken = operation.ready.replicate(collectors)
-            bound = Cat(ports[port] for ports in self.port)
+            bound = Cat(held.port[port] for held in self.held)
             # Operands are the last field of the layout.
             absent = 32 * self.config.threads * (OPERANDS - PORTS[Port(port)].operands)
-            operations = [
-                Value.cast(one)[: len(Value.cast(one)) - absent] for one in self.collected
-            ]
+            operations = [Value.cast(one.operation) for one in self.collected]
+            operations = [one[: len(one) - absent] for one in operations]
             m.d.comb += [
                 operation.valid.eq(chosen.any()),
                 Value.cast(operation.payload).eq(select(chosen, operations)),
@@ -75,9 +69,11 @@ class Dispatch(Component):
             with m.If(operation.ready | ~operation.valid):
                 m.d.sync += chosen.eq(first & bound)
             offered, leaving = offered | chosen, leaving | (chosen & taken)
+        complete = Cat(one.complete for one in self.collected)
         m.d.comb += [
-            ready.eq(self.complete & ~offered),
+            ready.eq(complete & self.order.first & ~offered),
+            *(one.leaves.eq(leaving[number]) for number, one in enumerate(self.collected)),
             self.leaves.eq(leaving),
-            first.eq(oldest(ready, self.rivals)),
+            first.eq(oldest(ready, self.order.rivals)),
         ]
         return m

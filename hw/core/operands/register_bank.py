@@ -1,5 +1,8 @@
 """Register bank: a memory with its read and write arbiters."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -7,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.age_matrix import oldest
-from ...lib.arbiter import Arbiter
+from ...lib.arbiter import round_robin
 from ...lib.one_hot import select
 from ...lib.sram import Sram
 from .bank_ports import BankPortSignature, BankRowSignature
@@ -70,23 +73,20 @@ class RegisterBank(SharedBlock):
             width=32 * sizes.words,
             granularity=32 if sizes.words > 1 else None,
         )
+        requested = Signal(config.collectors)
         reads, writes = requests_of(self.read), requests_of(self.write)
         grant, write_grant = Signal(config.collectors), Signal(config.writeback_buses)
         if config.bank_arbiter == "age":
             m.d.comb += grant.eq(oldest(reads, self.older))
         else:
-            m.submodules.arbiter = arbiter = Arbiter(config.collectors)
-            m.d.comb += [
-                arbiter.requests.eq(reads),
-                arbiter.accept.eq(1),
-                grant.eq(arbiter.grant),
-            ]
+            m.d.comb += grant.eq(round_robin(m, requested, Const(1)))
         place, write_place = (
             data.View(sizes.place_layout, select(granted, [port.place for port in ports]))
             for granted, ports in ((grant, self.read), (write_grant, self.write))
         )
         write_mask = select(write_grant, [row.mask for row in self.row])
         m.d.comb += [
+            requested.eq(reads),
             write_grant.eq(oldest(writes, self.write_older)),
             *(port.grant.eq(grant[number]) for number, port in enumerate(self.read)),
             *(port.grant.eq(write_grant[number]) for number, port in enumerate(self.write)),
@@ -102,6 +102,6 @@ class RegisterBank(SharedBlock):
         return m
 
 
-def requests_of(ports) -> Value:
+def requests_of(ports: Sequence[Any]) -> Value:
     """Return the requests at the ports of a bank."""
     return Cat(port.request for port in ports)

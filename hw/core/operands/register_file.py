@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.age_matrix import AgeMatrix
+from ...lib.age_matrix import ages
 from ...lib.interfaces.execution_unit import result_layout
 from ...lib.streams import ResponseSignature
 from ..layouts import read_layout
@@ -105,9 +105,8 @@ class RegisterFile(SharedBlock):
                 m.d.comb += words.eq(bank.read_data)
             m.d.comb += waiting[number].eq(request.valid & ~request.ready)
         if self.config.bank_arbiter == "age":
-            m.submodules.age_matrix = age_matrix = AgeMatrix(self.config.collectors)
-            m.d.comb += age_matrix.waiting.eq(waiting)
-            m.d.comb += [Value.cast(bank.older).eq(Value.cast(age_matrix.older)) for bank in banks]
+            older = ages(m, waiting)
+            m.d.comb += [bank.older.eq(older) for bank in banks]
 
     def connect_buses(self, m: Module, banks: list[RegisterBank]):
         """Connect the results on the buses to the banks."""
@@ -124,8 +123,5 @@ class RegisterFile(SharedBlock):
                 distributor.offered.eq(requests.offered),
                 waiting[number].eq(requests.i.valid & ~requests.i.ready),
             ]
-        m.submodules.write_age_matrix = age_matrix = AgeMatrix(self.config.writeback_buses)
-        m.d.comb += age_matrix.waiting.eq(waiting)
-        m.d.comb += [
-            Value.cast(bank.write_older).eq(Value.cast(age_matrix.older)) for bank in banks
-        ]
+        older = ages(m, waiting, "write_older")
+        m.d.comb += [bank.write_older.eq(older) for bank in banks]

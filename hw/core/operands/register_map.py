@@ -90,12 +90,12 @@ class RegisterMap:
             "part": self.part_width,
         })
 
-    def place(self, register, warp, part) -> Value:
+    def place(self, register: Value, warp: Value, part: Value) -> Value:
         """Return the position of a register in the layout `place_layout`."""
         low = register[: 0 if self.wide else self.bank_width]
         return Cat(register[self.bank_width :], warp[: self.config.warp_width], low, part)
 
-    def row(self, place, number) -> Value:
+    def row(self, place: data.View, number: Value) -> Value:
         """Return the row of `place` in the bank of this number.
 
         With word-wide banks the row ends in the thread. Its offset in its part follows from the

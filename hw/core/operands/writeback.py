@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.component import Component
-from ...lib.age_matrix import AgeMatrix, oldest
+from ...lib.age_matrix import ages, oldest
 from ...lib.interfaces.execution_unit import result_layout
 from ...lib.one_hot import select, union
 from ...lib.streams import ResponseSignature
@@ -55,7 +55,8 @@ class Writeback(Component):
         m = Module()
         config, sources = self.config, self.sources
         valid = Cat(result.valid for result in self.result)
-        m.submodules.age_matrix = age_matrix = AgeMatrix(sources)
+        waiting = Signal(sources)
+        older = ages(m, waiting)
         held = [
             Signal(sources, name=f"held_{bus}") for bus in range(config.writeback_buses)
         ]  # source that keeps each bus, if any
@@ -68,7 +69,7 @@ class Writeback(Component):
             chosen = Signal(sources, name=f"chosen_{number}")
             done = Signal(sources, name=f"done_{number}")
             m.d.comb += [
-                new.eq(Mux(held[number].any(), 0, oldest(free, age_matrix.older))),
+                new.eq(Mux(held[number].any(), 0, oldest(free, older))),
                 chosen.eq(held[number] | new),
                 done.eq(Mux(write.ready, chosen, 0)),
                 write.valid.eq(chosen.any()),
@@ -82,6 +83,6 @@ class Writeback(Component):
             m.d.comb += rest.eq(free & ~new)
             free = rest
         ready = union(written)
-        m.d.comb += age_matrix.waiting.eq(valid & ~ready)
+        m.d.comb += waiting.eq(valid & ~ready)
         m.d.comb += [result.ready.eq(ready[number]) for number, result in enumerate(self.result)]
         return m

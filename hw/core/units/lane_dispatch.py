@@ -83,7 +83,7 @@ class BeatsConfig:
         return {name: data.ArrayLayout(shape, length) for name, shape in self.each.items()}
 
 
-def moving_place(m: Module, config: BeatsConfig, moves) -> Value:
+def moving_place(m: Module, config: BeatsConfig, moves: Value) -> Value:
     """Return the index of the next beat, one-hot; it advances after each cycle with `moves`."""
     if config.beats == 1:
         return Const(1, 1)

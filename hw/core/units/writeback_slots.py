@@ -139,7 +139,7 @@ class WritebackSlots(Component):
         ]
         return m
 
-    def source(self, m, k: int, following):
+    def source(self, m: Module, k: int, following: data.View):
         """Return the value that slot `k` takes from the next slot."""
         if k > 0:
             return following

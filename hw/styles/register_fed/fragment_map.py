@@ -8,6 +8,7 @@ rows g and g + 8 of C.
 """
 
 from amaranth import *
+from amaranth.lib import data
 
 from .config import RegisterFedConfig
 
@@ -28,7 +29,9 @@ def column_of(config: RegisterFedConfig, lane: int, register: Value) -> list[Val
     return [register[0], Const(lane & 1), Const(lane >> 1 & 1)]
 
 
-def words_of(config: RegisterFedConfig, registers, vector: int, number: Value) -> list[Value]:
+def words_of(
+    config: RegisterFedConfig, registers: data.View, vector: int, number: Value
+) -> list[Value]:
     """Return the words of a row of A or column of B in set `number`.
 
     `registers` are those of A or of B that hold the words of the set, see `step_registers`.

@@ -72,14 +72,14 @@ class BlockLoader(Component):
         may_read = ~self.block.ready | self.block.begin
         m.d.comb += [
             line.eq(Cat(at.line, at.set)),
-            self.read.enable.eq(may_read & (present > before + line)),
-            self.read.address.eq(Cat(line, at.slot)),
+            self.read.request.valid.eq(may_read & (present > before + line)),
+            self.read.request.payload.eq(Cat(line, at.slot)),
         ]
         is_last = at.line == lines - 1
         m.d.sync += self.block.ready.eq(
-            (self.block.ready & ~self.block.begin) | (self.read.enable & is_last)
+            (self.block.ready & ~self.block.begin) | (self.read.request.valid & is_last)
         )
-        with m.If(self.read.enable):
+        with m.If(self.read.request.valid):
             m.d.sync += Value.cast(at).eq(Value.cast(at) + 1)
         self.assemble(m, at)
         return m
@@ -89,8 +89,8 @@ class BlockLoader(Component):
         config = self.config
         was_read, begun = Signal(), Signal()
         line, group = Signal.like(at.line), Signal.like(at.group)
-        m.d.sync += [was_read.eq(self.read.enable), begun.eq(self.block.begin)]
-        with m.If(self.read.enable):
+        m.d.sync += [was_read.eq(self.read.request.valid), begun.eq(self.block.begin)]
+        with m.If(self.read.request.valid):
             m.d.sync += [line.eq(at.line), group.eq(at.group)]
         following = Signal(columns_layout(config), reset_less=True)
         width = FORMATS[config.operand].width

@@ -1,13 +1,13 @@
 """Operand buffers: the lines of A and B of the products that are computed or fetched."""
 
 from amaranth import *
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, connect, flipped
 
 from ...emit.component import Component
 from ...lib.sram import Sram
-from .config import READ_BYTES, SharedFedConfig
-from .layouts import OPERAND_LINES, SLOTS, numbers_layout
-from .signatures import BlockReadSignature, OperandLineSignature, RowReadSignature
+from .config import SharedFedConfig
+from .layouts import SLOTS, numbers_layout
+from .signatures import OPERAND_BUFFER, BlockReadSignature, OperandLineSignature, RowReadSignature
 
 __all__ = ["OperandBuffers"]
 
@@ -40,19 +40,14 @@ class OperandBuffers(Component):
         m = Module()
         slot = Signal(range(SLOTS))
         m.d.sync += slot.eq(slot + self.row.free)
-        m.submodules.a = a = Sram(depth=SLOTS * OPERAND_LINES, width=8 * READ_BYTES)
-        m.submodules.b = b = Sram(depth=SLOTS * OPERAND_LINES, width=8 * READ_BYTES)
-        for sram, arrives in ((a, ~self.line.is_b), (b, self.line.is_b)):
-            m.d.comb += [
-                sram.write.mask.eq(self.line.write & arrives),
-                sram.write.address.eq(Cat(self.line.line, self.line.slot)),
-                sram.write.data.eq(self.line.data),
-            ]
+        m.submodules.a = a = Sram(depth=OPERAND_BUFFER.depth, width=OPERAND_BUFFER.width)
+        m.submodules.b = b = Sram(depth=OPERAND_BUFFER.depth, width=OPERAND_BUFFER.width)
+        connect(m, flipped(self.line.a), a.write)
+        connect(m, flipped(self.line.b), b.write)
+        connect(m, flipped(self.block.request), b.read)
         m.d.comb += [
             a.read.valid.eq(self.row.read),
             a.read.payload.eq(Cat(self.row.step.row, self.row.step.set[-1], slot)),
-            b.read.valid.eq(self.block.enable),
-            b.read.payload.eq(self.block.address),
             self.block.data.eq(b.data),
         ]
         self.select_row(m, a.data)

@@ -26,6 +26,15 @@ def operands_layout(config: SharedPortConfig) -> data.StructLayout:
     return data.StructLayout({"a": line_width(config), "b": line_width(config)})
 
 
+def arrival_layout() -> data.StructLayout:
+    """Return the layout of the place of an arriving line: slot, operand and number."""
+    return data.StructLayout({
+        "slot": range(SLOTS),
+        "is_b": 1,
+        "line": range(OPERAND_LINES),
+    })
+
+
 class SharedFedFetch(Component):
     """Operand fetch: requests the lines of A and B of one product after the other.
 
@@ -86,26 +95,36 @@ class SharedFedFetch(Component):
         with m.If(~request.valid | request.ready):
             m.d.sync += request.valid.eq(goes)
         with m.If(goes):
-            line = (first + Mux(is_b, of_b, of_a))[: len(place)]
-            m.d.sync += [place.eq(permuted(hgmma, line)), order.eq(order + 1)]
+            number = (first + Mux(is_b, of_b, of_a))[: len(place)]
+            m.d.sync += [place.eq(permuted(hgmma, number)), order.eq(order + 1)]
         m.d.sync += [
             next_slot.eq(next_slot + self.i.ready),
             oldest.eq(oldest + self.free),
             taken.eq((taken | ((goes & begins) << next_slot)) & ~(self.free << oldest)),
         ]
-        self.place(m, oldest)
-        data = self.read.response.payload
+        arriving = self.arrive(m, oldest)
+        line = self.read.response.payload
         if hgmma.is_swizzled:
-            data = self.ordered(m, data, (goes & begins) << next_slot)
-        m.d.comb += self.line.data.eq(data)
+            line = self.ordered(m, line, arriving, (goes & begins) << next_slot)
+        self.write(m, arriving, line)
         return m
 
-    def ordered(self, m: Module, data: Value, begins: Value) -> Value:
+    def write(self, m: Module, arriving: data.View, line: Value):
+        """Write an arriving line to its buffer."""
+        valid = self.read.response.valid
+        for port, is_own in ((self.line.a, ~arriving.is_b), (self.line.b, arriving.is_b)):
+            m.d.comb += [
+                port.mask.eq(valid & is_own),
+                port.address.eq(Cat(arriving.line, arriving.slot)),
+                port.data.eq(line),
+            ]
+
+    def ordered(self, m: Module, line: Value, arriving: data.View, begins: Value) -> Value:
         """Return an arriving line of a swizzled operand with its numbers in the order of columns.
 
         `begins` has the slot, one-hot, of a product whose first line is requested.
         """
-        operands, arriving = self.i.payload, self.line
+        operands = self.i.payload
         b_row_bytes = self.config.tensor.b_row_bytes
         parities = [
             Signal(2, name=f"parities_{number}", reset_less=True) for number in range(SLOTS)
@@ -115,21 +134,22 @@ class SharedFedFetch(Component):
                 m.d.sync += parity.eq(Cat(row_parity(operands.a), row_parity(operands.b)))
         row = Mux(arriving.is_b, arriving.line[column_bits(b_row_bytes)], arriving.line[0])
         first = Cat(parities).word_select(arriving.slot, 2).bit_select(arriving.is_b, 1)
-        return exchanged(data, row ^ first)
+        return exchanged(line, row ^ first)
 
-    def place(self, m: Module, oldest: Value):
-        """Give each arriving line its place, and count it."""
+    def arrive(self, m: Module, oldest: Value) -> data.View:
+        """Return the place of an arriving line, and count it."""
         order, slot = Signal(range(2 * OPERAND_LINES)), Signal(range(SLOTS))
         valid = self.read.response.valid
         m.d.sync += [order.eq(order + valid), slot.eq(slot + (valid & order.all()))]
+        arriving = Signal(arrival_layout())
         m.d.comb += [
-            self.line.write.eq(valid),
-            self.line.slot.eq(slot),
-            self.line.is_b.eq(order[exact_log2(HALF_LINES)]),
-            self.line.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
+            arriving.slot.eq(slot),
+            arriving.is_b.eq(order[exact_log2(HALF_LINES)]),
+            arriving.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
         ]
         for number, arrived in enumerate(self.arrived):
             with m.If(self.free & (oldest == number)):
                 m.d.sync += arrived.eq(0)
             with m.Elif(valid & (slot == number)):
                 m.d.sync += arrived.eq(arrived + 1)
+        return arriving

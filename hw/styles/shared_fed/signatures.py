@@ -4,6 +4,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.sram_macros import TWO_PORTS, SramShape
+from ...lib.sram import SramWriteSignature
+from ...lib.streams import ResponseSignature
 from .config import READ_BYTES, SharedFedConfig
 from .layouts import (
     OPERAND_LINES,
@@ -16,6 +19,7 @@ from .layouts import (
 
 __all__ = [
     "LANES",
+    "OPERAND_BUFFER",
     "BlockReadSignature",
     "BlockSignature",
     "ComputeSignature",
@@ -28,6 +32,13 @@ __all__ = [
 ]
 
 LANES = 8
+#: Memory for the lines of an operand.
+OPERAND_BUFFER = SramShape(
+    depth=SLOTS * OPERAND_LINES,
+    width=8 * READ_BYTES,
+    granularity=8 * READ_BYTES,
+    ports=TWO_PORTS,
+)
 
 
 class GatherSignature(wiring.Signature):
@@ -144,24 +155,18 @@ class DrainSignature(wiring.Signature):
 
 
 class OperandLineSignature(wiring.Signature):
-    """Lines of A and B that arrive from shared memory.
+    """Lines of A and B that arrive from shared memory, on their way to the operand buffers.
 
     Members
     -------
-    write : Out(1), slot : Out(range(SLOTS)), is_b : Out(1), line : Out(range(OPERAND_LINES))
-        A line arrives; lines of A are ordered by half, then by row.
-    data : Out(8 * READ_BYTES)
-        The line, with its numbers in the order of columns.
+    a, b : Out(SramWriteSignature(OPERAND_BUFFER))
+        Of a slot, the lines of A by half, then by row; those of B. Numbers of a line are in the
+        order of columns.
     """
 
     def __init__(self):
-        super().__init__({
-            "write": Out(1),
-            "slot": Out(range(SLOTS)),
-            "is_b": Out(1),
-            "line": Out(range(OPERAND_LINES)),
-            "data": Out(8 * READ_BYTES),
-        })
+        write = SramWriteSignature(OPERAND_BUFFER)
+        super().__init__({"a": Out(write), "b": Out(write)})
 
 
 class BlockReadSignature(wiring.Signature):
@@ -169,16 +174,14 @@ class BlockReadSignature(wiring.Signature):
 
     Members
     -------
-    enable : Out(1)
-    address : Out(range(SLOTS * OPERAND_LINES))
+    request : Out(ResponseSignature(OPERAND_BUFFER.address_width))
     data : In(8 * READ_BYTES)
         The line read last, one cycle later.
     """
 
     def __init__(self):
         super().__init__({
-            "enable": Out(1),
-            "address": Out(range(SLOTS * OPERAND_LINES)),
+            "request": Out(ResponseSignature(OPERAND_BUFFER.address_width)),
             "data": In(8 * READ_BYTES),
         })
 

@@ -24,13 +24,13 @@ def make(**config):
 
 async def read(ctx, dut, warp, number):
     """Return the value of a warp's register, and its flags."""
-    ctx.set(dut.access.lookup, 1)
-    ctx.set(dut.access.lookup_warp, warp)
-    ctx.set(dut.access.lookup_scratch, number == MSCRATCH)
+    ctx.set(dut.access.lookup.valid, 1)
+    ctx.set(dut.access.lookup.payload.warp, warp)
+    ctx.set(dut.access.lookup.payload.scratch, number == MSCRATCH)
     await ctx.tick()
-    ctx.set(dut.access.lookup, 0)
-    ctx.set(dut.access.lookup_warp, 0)
-    ctx.set(dut.access.lookup_scratch, 0)
+    ctx.set(dut.access.lookup.valid, 0)
+    ctx.set(dut.access.lookup.payload.warp, 0)
+    ctx.set(dut.access.lookup.payload.scratch, 0)
     ctx.set(dut.access.number, number)
     ctx.set(dut.access.warp, warp)
     ctx.set(dut.access.warps, 1 << warp)

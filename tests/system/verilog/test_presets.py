@@ -31,7 +31,7 @@ AMPERE = pytest.param("ampere", marks=pytest.mark.slow)
 HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
 #: Blocks that a cluster has in several sizes.
 OF_SEVERAL_SIZES = {
-    *("AgeMatrix", "Arbiter", "DataArray", "L2Table", "ReplacementPolicy"),
+    *("Arbiter", "DataArray", "L2Table", "ReplacementPolicy"),
     # Parts of both L1 caches.
     *("LineReads", "Mshr", "MshrFile", "Refill", "ReplayArbiter"),
 }

@@ -105,6 +105,8 @@ class DivideLane(SharedBlock):
 
     """
 
+    config: DivideLaneConfig
+
     def __init__(self, config: DivideLaneConfig):
         self.config = config
         super().__init__({

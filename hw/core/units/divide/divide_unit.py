@@ -1,7 +1,9 @@
 """Divide unit of a core: quotients, remainders and square roots of a warp."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import connect
 
 from ....isa.operations import Port
@@ -51,11 +53,9 @@ class DivideUnit(LaneUnit):
             m.d.sync += finished.eq(running)
         m.d.comb += parts.payload.common.eq(finished)
 
-    def control(
-        self, m: Module, beats: stream.Interface, parts: stream.Interface
-    ) -> wiring.PureInterface:
+    def control(self, m: Module, beats: stream.Interface, parts: stream.Interface) -> Any:
         """Return the operation of a beat, and the steps that begin, compute and finish it."""
-        control = DivideControlSignature().create(path=("control",))
+        control: Any = DivideControlSignature().create(path=("control",))
         common = beats.payload.common
         config = self.lane
         busy = Signal()

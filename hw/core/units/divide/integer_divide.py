@@ -14,12 +14,12 @@ __all__ = ["START_LAYOUT", "integer_result", "integer_start", "is_integer"]
 START_LAYOUT = data.StructLayout({"is_remainder": 1, "is_negative": 1})
 
 
-def is_integer(operation) -> Value:
+def is_integer(operation: Value) -> Value:
     """Return 1 if `operation` is an integer operation."""
     return ~Value.cast(operation)[2]
 
 
-def integer_start(m: Module, operation, a, b):
+def integer_start(m: Module, operation: Value, a: Value, b: Value):
     """Return the magnitudes of `a` and `b`, and the `START_LAYOUT` of the result."""
     operation = Value.cast(operation)
     is_signed = ~operation[0]
@@ -38,11 +38,11 @@ def integer_start(m: Module, operation, a, b):
     return a_magnitude, b_magnitude, start
 
 
-def integer_result(start, remainder, quotient) -> Value:
+def integer_result(start: data.View, remainder: Value, quotient: Value) -> Value:
     """Return the result as stored."""
     return magnitude(Mux(start.is_remainder, remainder, quotient), start.is_negative)
 
 
-def magnitude(value, is_negative) -> Value:
+def magnitude(value: Value, is_negative: Value) -> Value:
     """Return `value`, negated if `is_negative`."""
     return ((value ^ is_negative.replicate(len(value))) + is_negative)[: len(value)]

@@ -124,7 +124,7 @@ class InputCast(Component):
             ),
         ]
 
-    def widened(self, m, operation) -> Value:
+    def widened(self, m: Module, operation: Value) -> Value:
         """Return a half of the operand as FP32, except for the exponent's bias."""
         lanes, a = self.lanes, self.operands.a
         is_bf16, is_high = operation[0], operation[2] & operation[1]
@@ -149,7 +149,7 @@ class InputCast(Component):
             words.append(Cat(magnitude, half[-1]))
         return Cat(words)
 
-    def integer(self, m, is_negative) -> tuple[Value, Value]:
+    def integer(self, m: Module, is_negative: Value) -> tuple[Value, Value]:
         """Return the operand scaled by a power of two, and the addend, that sum to the integer."""
         lanes = self.lanes
         magnitude = Signal(lanes * WIDTH)
@@ -220,7 +220,7 @@ class OutputCast(Component):
         """Return one bit of every lane's result."""
         return each(self.lanes, lambda k: self.i[k].o[bit])
 
-    def rescaled(self, m) -> Value:
+    def rescaled(self, m: Module) -> Value:
         """Return results times 2**64; of nonzero integers the stored exponents are 63 to 95."""
         middle = self.bits(SIGN - 2)
         # The lowest exponent bit distinguishes 63 from 0.
@@ -229,7 +229,7 @@ class OutputCast(Component):
         sign = named(m, "rescaled_sign", self.bits(SIGN) & (is_one | middle))
         return join((rest, SIGN - 2), (is_one, 1), (middle, 1), (sign, 1))
 
-    def integer(self, m) -> tuple[Value, Value]:
+    def integer(self, m: Module) -> tuple[Value, Value]:
         """Return results as integers, saturated, and the mask of those out of range."""
         lanes, has_fraction = self.lanes, self.conversion.has_fraction
         magnitude = Signal(lanes * WIDTH)

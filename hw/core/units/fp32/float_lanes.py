@@ -1,9 +1,10 @@
 """Floating-point lanes of a core: a pipeline for several threads with a common operation."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....arith.float.fma import Fma, FmaConfig
@@ -108,9 +109,7 @@ class FloatLanes(SharedBlock):
         self.select(m, output_cast.result, *early)
         return m
 
-    def early(
-        self, m: Module, exact: FloatNonComputational, narrow: wiring.PureInterface
-    ) -> dict[str, Value]:
+    def early(self, m: Module, exact: FloatNonComputational, narrow: Any) -> dict[str, Value]:
         """Return whether the operation does without the multiply-add, its results and flags."""
         operation = Value.cast(self.operands.operation)
         is_exact = operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
@@ -130,7 +129,7 @@ class FloatLanes(SharedBlock):
     def select(
         self,
         m: Module,
-        rounded: wiring.PureInterface,
+        rounded: Any,
         is_early: Value,
         early_value: Value,
         early_flags: Value,

@@ -1,5 +1,7 @@
 """Narrowing cast: conversions of FP32 to FP16 and BF16, for several lanes."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib.wiring import In, Out, connect
 
@@ -41,7 +43,7 @@ class NarrowCast(Component):
         operands, result = self.operands, self.result
         operation = Value.cast(operands.operation)
         is_pair = operation[3]
-        control = NarrowControlSignature().create(path=("control",))
+        control: Any = NarrowControlSignature().create(path=("control",))
         m.d.comb += [control.is_bf16.eq(operation[0]), control.rounding.eq(operands.rounding)]
         for lane in range(self.lanes):
             halves = []

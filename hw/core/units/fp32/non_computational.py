@@ -71,7 +71,7 @@ class FloatNonComputational(Component):
         ]
         return m
 
-    def any_of(self, m, *operations: FloatOperation) -> Value:
+    def any_of(self, m: Module, *operations: FloatOperation) -> Value:
         """Return 1 for all lanes if the operation is one of `operations`."""
         matches = Value.cast(self.operands.operation).matches(
             *(int(operation) for operation in operations)
@@ -79,7 +79,7 @@ class FloatNonComputational(Component):
         names = "_".join(operation.name.lower() for operation in operations)
         return named(m, f"is_{names}", matches).replicate(self.lanes)
 
-    def word(self, m, name: str, operands) -> dict[str, Value]:
+    def word(self, m: Module, name: str, operands: data.View) -> dict[str, Value]:
         """Return properties of an operand, one bit per lane."""
         exponents = [operands[k][FRACTION:SIGN] for k in range(self.lanes)]
         is_high = named(m, f"is_{name}_high", Cat(x.all() for x in exponents))
@@ -99,7 +99,7 @@ class FloatNonComputational(Component):
             "is_signalling": named(m, f"is_{name}_signalling", is_nan & ~is_quiet),
         }
 
-    def ordered(self, m, are_negative) -> tuple[Value, Value]:
+    def ordered(self, m: Module, are_negative: Value) -> tuple[Value, Value]:
         """Return masks of lanes with `a` less than `b` (-0 less than +0), and with equal bits."""
         lanes = self.lanes
         below = each(
@@ -112,7 +112,9 @@ class FloatNonComputational(Component):
         is_less = (below ^ are_negative) & ~(are_negative & is_equal)
         return named(m, "is_less", is_less), is_equal
 
-    def compared(self, m, words, is_less, is_equal) -> Value:
+    def compared(
+        self, m: Module, words: list[dict[str, Value]], is_less: Value, is_equal: Value
+    ) -> Value:
         """Return the outcome of a comparison of numbers; 0 for other operations."""
         a, b = words
         are_zeros = a["is_zero"] & b["is_zero"]
@@ -120,7 +122,9 @@ class FloatNonComputational(Component):
         accepts_equal = self.any_of(m, FloatOperation.LE, FloatOperation.EQ)
         return (accepts_less & is_less & ~are_zeros) | (accepts_equal & (is_equal | are_zeros))
 
-    def picks(self, m, words, is_a_first) -> tuple[Value, Value]:
+    def picks(
+        self, m: Module, words: list[dict[str, Value]], is_a_first: Value
+    ) -> tuple[Value, Value]:
         """Return masks of lanes with the magnitude of `a`, and of `b`; neither for NaN or codes."""
         a, b = words
         is_maximum = self.any_of(m, FloatOperation.MAX)
@@ -133,7 +137,9 @@ class FloatNonComputational(Component):
         is_b = is_extreme & ~b["is_nan"] & ~(prefers_a & ~a["is_nan"])
         return named(m, "picks_a", is_a), named(m, "picks_b", is_b)
 
-    def codes(self, m, a, compared, words) -> Value:
+    def codes(
+        self, m: Module, a: dict[str, Value], compared: Value, words: list[dict[str, Value]]
+    ) -> Value:
         """Return class bits, comparison outcomes and the canonical NaN."""
         lanes = self.lanes
         is_class = self.any_of(m, FloatOperation.CLASS)
@@ -165,7 +171,7 @@ class FloatNonComputational(Component):
             (spread(is_nan, nan_width), nan_width),
         )
 
-    def injected(self, m, a_sign, b_sign, sign) -> Value:
+    def injected(self, m: Module, a_sign: Value, b_sign: Value, sign: Value) -> Value:
         """Return the result sign: of sign injection, or `sign` for other operations."""
         is_product = self.any_of(m, FloatOperation.SGNJX)
         turned = b_sign ^ Mux(is_product, a_sign, self.any_of(m, FloatOperation.SGNJN))
@@ -174,7 +180,9 @@ class FloatNonComputational(Component):
         )
         return Mux(is_injection[0], turned, sign)
 
-    def invalid_of(self, m, a, b, is_ordered) -> Value:
+    def invalid_of(
+        self, m: Module, a: dict[str, Value], b: dict[str, Value], is_ordered: Value
+    ) -> Value:
         """Return the mask of lanes with an invalid operation."""
         is_signalling = a["is_signalling"] | b["is_signalling"]
         is_quiet = self.any_of(m, FloatOperation.EQ, FloatOperation.MIN, FloatOperation.MAX)

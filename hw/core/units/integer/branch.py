@@ -92,7 +92,7 @@ class Branch(Component):
         ]
         return m
 
-    def gathered(self, m, name: str) -> Value:
+    def gathered(self, m: Module, name: str) -> Value:
         """Return registers for all threads of a warp, loaded beat by beat from the lanes."""
         brought, groups = Value.cast(self.i.payload[name]), []
         for beat, arrives in enumerate(self.i.payload.place):

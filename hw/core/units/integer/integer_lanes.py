@@ -39,7 +39,7 @@ PROPERTIES = {
 }
 
 
-def properties(m: Module, operation, *names: str) -> list[Signal]:
+def properties(m: Module, operation: Value, *names: str) -> list[Signal]:
     """Return a signal for each named property of `operation`."""
     signals = [Signal(name=name) for name in names]
     for signal in signals:

@@ -1,5 +1,7 @@
 """Address checks, store strobes and load alignment of a thread's access."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 
 __all__ = [
@@ -23,7 +25,7 @@ def is_store(operation: Value) -> Value:
     return operation[STORE]
 
 
-def is_misaligned(operation: Value, addresses) -> Value:
+def is_misaligned(operation: Value, addresses: Sequence[Value]) -> Value:
     """Return a bit for each of `addresses` that is not a multiple of the operation's size."""
     odd = Cat(address[0] for address in addresses)
     odd_half = Cat(address[1] for address in addresses)
@@ -31,7 +33,7 @@ def is_misaligned(operation: Value, addresses) -> Value:
     return ((word | half).replicate(len(odd)) & odd) | (word.replicate(len(odd)) & odd_half)
 
 
-def is_unaddressable(addresses) -> Value:
+def is_unaddressable(addresses: Sequence[Value]) -> Value:
     """Return a bit for each of `addresses` outside the address range of memories."""
     return ~Cat(address[UPPER_HALF] for address in addresses)
 
@@ -50,7 +52,9 @@ def store_strobes(operation: Value, address: Value) -> Value:
     return (bytes_of_size << address[:2])[:4]
 
 
-def load_values(m: Module, operation: Value, addresses, words) -> Value:
+def load_values(
+    m: Module, operation: Value, addresses: Sequence[Value], words: Sequence[Value]
+) -> Value:
     """Return the values that loads of the aligned `addresses` extract from `words`, extended."""
     is_word, is_half, is_signed = operation[1], operation[0], ~operation[UNSIGNED]
     lanes = range(len(words))

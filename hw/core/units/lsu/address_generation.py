@@ -140,7 +140,7 @@ class AddressGeneration(Component):
         accepted = self.i.payload
         return add_in_halves(accepted.operands[0][thread], accepted.immediate, 32)
 
-    def check(self, m: Module, operation: Value, mask: Value, addresses) -> Signal:
+    def check(self, m: Module, operation: Value, mask: Value, addresses: data.View) -> Signal:
         """Find the threads at fault, and return 1 if there are any."""
         threads = [addresses[k] for k in range(self.config.threads)]
         misaligned, outside = Signal(len(mask)), Signal(len(mask))
@@ -159,7 +159,15 @@ class AddressGeneration(Component):
         ]
         return any_wrong
 
-    def form_request(self, m: Module, tag, operation, mask, addresses, values):
+    def form_request(
+        self,
+        m: Module,
+        tag: Value,
+        operation: Value,
+        mask: Value,
+        addresses: data.View,
+        values: data.View,
+    ):
         """Drive the request from the lowest lanes of the held instruction."""
         request = self.request.payload
         lanes = self.config.lanes(Port.MEMORY)

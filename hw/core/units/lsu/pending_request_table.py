@@ -162,7 +162,9 @@ class PendingRequestTable(Component):
             addresses.eq(kept_addresses.data),
         ]
 
-    def count_down(self, m: Module, valid, slot: Value, threads, error) -> tuple[Signal, Signal]:
+    def count_down(
+        self, m: Module, valid: Value, slot: Value, threads: Value, error: Value
+    ) -> tuple[Signal, Signal]:
         """Clear the answered threads; return whether none is left, and whether any was refused.
 
         All slots share one word, each slot at a multiple of a power of two: one shift selects a
