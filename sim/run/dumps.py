@@ -1,12 +1,15 @@
 """Contents of memory after a run: ranges of DRAM beside the buffers of a kernel."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...base.errors import UserError
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
-from .program_executor import ProgramExecutor
+
+if TYPE_CHECKING:  # commands without a run import this module too
+    from .program_executor import ProgramExecutor
 
 __all__ = ["DUMP_SUFFIX", "dumped", "parsed_range", "require_dumps"]
 
@@ -37,7 +40,7 @@ def parsed_range(what: str, text: str) -> tuple[int, int]:
     return address, nbytes
 
 
-def dumped(executor: ProgramExecutor, dumps: Iterable[str]) -> dict[str, np.ndarray]:
+def dumped(executor: "ProgramExecutor", dumps: Iterable[str]) -> dict[str, np.ndarray]:
     """Return the contents of each range of DRAM among the dumps: bytes, or whole words."""
     contents = {}
     for dump in dumps:

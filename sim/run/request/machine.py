@@ -8,9 +8,8 @@ from ....hw.config import MachineConfig
 from ....hw.presets import PRESETS
 from ....hw.presets.override import override
 from .choices import choose
-from .request import Request
 
-__all__ = ["changed", "configured", "machine_of"]
+__all__ = ["changed", "configured"]
 
 Config = TypeVar("Config")
 
@@ -28,10 +27,3 @@ def changed(config: Config, settings: Sequence[str]) -> Config:
         return override(config, settings)
     except ValueError as error:
         raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
-
-
-def machine_of(request: Request) -> MachineConfig:
-    """Return the config of the machine of a request."""
-    if request.config is None:
-        return configured(request.preset, request.settings)
-    return changed(request.config, request.settings)

@@ -29,7 +29,7 @@ from ..inputs.own_programs import own_kernel
 from ..loading import is_file_name, require_cores
 from ..options import MODEL
 from .choices import flag_of, given, require_at_least
-from .machine import machine_of
+from .machine import changed, configured
 from .request import Only, Request
 from .run import Run
 from .run_options import (
@@ -64,6 +64,13 @@ def resolve(request: Request) -> Run:
         require_matrix_cores(str(kernel), request.preset, config)
         raise UserError(f"{kernel} needs --driver cores: the host cannot finish C")
     return cores_run(request, config)
+
+
+def machine_of(request: Request) -> MachineConfig:
+    """Return the config of the machine of a request."""
+    if request.config is None:
+        return configured(request.preset, request.settings)
+    return changed(request.config, request.settings)
 
 
 def require_driver(request: Request, config: MachineConfig):
