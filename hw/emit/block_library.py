@@ -1,6 +1,7 @@
 """Library of shared blocks: Verilog of modules, and blocks of earlier emissions from the cache."""
 
 import dataclasses
+import functools
 import importlib.metadata
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ FIXED = {*sys.stdlib_module_names, "amaranth"}
 EMISSION, VERILOG = (f"{__package__}.{name}" for name in ("emitter", "verilog"))
 
 
+@functools.cache
 def tool_versions() -> tuple[str, ...]:
     """Return the versions of the tools that determine the Verilog."""
     return tuple(importlib.metadata.version(tool) for tool in TOOLS)
