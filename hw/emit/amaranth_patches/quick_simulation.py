@@ -16,6 +16,8 @@ from typing import Any
 from amaranth.hdl import _ast
 from amaranth.sim import _pyrtl  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 
+from .known_shapes import remembered
+
 __all__ = ["quick_simulation"]
 
 #: Without types: the stubs have no private attributes.
@@ -150,19 +152,6 @@ def compiled(text: str, filename: str, mode: str):
     arguments = ", ".join(f"s{place}=slots[{place}]" for place in places)
     body = SLOT.sub(r"s\1", text.replace(HEADER, "", 1))
     return compile(f"def run({arguments}):\n{body}", filename, mode)
-
-
-def remembered(shape):
-    """Return the method `shape` of a class of values, computed once for each value."""
-
-    def remembering(self):
-        try:
-            return self.__dict__["_known_shape"]
-        except KeyError:
-            self.__dict__["_known_shape"] = known = shape(self)
-            return known
-
-    return remembering
 
 
 #: Methods by class, and what they become.
