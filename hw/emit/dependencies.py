@@ -1,6 +1,6 @@
 """Combinational dependencies between the nets of a netlist, bit by bit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 # Private, and there is no public form of a module's connections between fragment and text.
@@ -13,6 +13,8 @@ item: Any = tuple.__getitem__  # a netlist value checks each index in Python
 #: First number of a hub. All bits of a sum depend on the hub of its cell, and the hub depends on
 #: all operands: ``2 n`` dependencies instead of ``n * n``.
 HUB = 1 << 62
+#: Cells without combinational paths from inputs to outputs, or without outputs.
+SEQUENTIAL = (nir.Top, nir.Instance, nir.Memory, nir.SyncReadPort, nir.SyncWritePort)
 
 
 class Dependencies:
@@ -64,6 +66,52 @@ class Dependencies:
     def has_cycle(self) -> bool:
         """Return whether any net depends on itself.
 
+        Most modules have no cycle of whole cells, and so none of nets.
+        """
+        return self.has_cell_cycle() and self.has_net_cycle()
+
+    def has_cell_cycle(self) -> bool:
+        """Return whether any cell depends on itself, if each output depends on all inputs."""
+        earlier = self.earlier_cells()
+        if earlier is None:
+            return True
+        begun, ended = bytearray(len(earlier)), bytearray(len(earlier))
+        for first in range(len(earlier)):
+            waiting = [first]
+            while waiting:
+                cell = waiting[-1]
+                if begun[cell]:
+                    ended[cell] = True
+                    waiting.pop()
+                    continue
+                begun[cell] = True
+                for one in earlier[cell]:
+                    if not begun[one]:
+                        waiting.append(one)
+                    elif not ended[one]:
+                        return True
+        return False
+
+    def earlier_cells(self) -> list[set[int]] | None:
+        """Return the cells that each cell depends on; None if signals only drive each other."""
+        drivers: dict[int, int] = {}
+        for net, driver in self.connections.items():
+            if driver < 0:
+                for _ in self.connections:
+                    driver = self.connections[driver]
+                    if driver >= 0:
+                        break
+                else:
+                    return None
+            drivers[net] = driver >> 16
+        return [
+            {drivers[net] if net < 0 else net >> 16 for net in combinational_inputs(cell)}
+            for cell in self.cells
+        ]
+
+    def has_net_cycle(self) -> bool:
+        """Return whether any net depends on itself, bit by bit.
+
         Each cycle contains the net of a signal, which has a number before its driver is known.
         """
         before = self.before
@@ -92,6 +140,13 @@ class Dependencies:
                     return True
                 waiting += missing
         return False
+
+
+def combinational_inputs(cell: Any) -> Iterable[int]:
+    """Return the nets that any output of a cell depends on."""
+    if isinstance(cell, nir.FlipFlop):
+        return (cell.clk, cell.arst)
+    return () if isinstance(cell, SEQUENTIAL) else cell.input_nets()
 
 
 def operands(cell: Any) -> list[int]:
