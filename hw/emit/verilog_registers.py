@@ -14,7 +14,7 @@ COMPUTED = re.compile(
 )
 DECLARATION = re.compile(r"^  reg (?:\[\d+:\d+\] )?(\\\S+) ;\n", re.M)
 WAKE = re.compile(r"^  reg (wake_\d+);\n  initial \1 = 0;\n", re.M)
-NAME = re.compile(r"\\\S+|[A-Za-z_][\w$]*")
+ESCAPED = re.compile(r"\\\S+")
 #: An assignment to an escaped name or a part of it, up to its value.
 TARGET = re.compile(r"^( +)(\\\S+) (\[\d+(?::\d+)?\])? *= ", re.M)
 ASSIGNMENT = re.compile(r"^ +(?![ (])[^\n]*? = ", re.M)
@@ -42,7 +42,7 @@ def whole_in(module: str) -> str:
     copies = {match[3]: (match[1], match[2]) for match in COPY.finditer(module)}
     if not copies:
         return module
-    uses, merged = Counter(NAME.findall(module)), set()
+    uses, merged = Counter(ESCAPED.findall(module)), set()
 
     def merge(block: re.Match) -> str:
         targets = [target[2] for target in TARGET.finditer(block[1])]
