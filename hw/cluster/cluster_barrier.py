@@ -1,8 +1,10 @@
 """Cluster barrier: barriers at which cores meet."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ..config import ClusterBarrierConfig
 from ..core.control.barrier import (
@@ -11,7 +13,7 @@ from ..core.control.barrier import (
     barrier_request_layout,
 )
 from ..emit.component import Component
-from ..lib.arbiter import Arbiter
+from ..lib.arbiter import Arbiter, ArbitrationSignature
 from ..lib.one_hot import ones, select
 
 __all__ = ["ClusterBarrier"]
@@ -49,25 +51,25 @@ class ClusterBarrier(Component):
         m = Module()
         config = self.config
         m.submodules.arbiter = arbiter = Arbiter(config.cores)
-        requests, grant = Signal(config.cores), Signal(config.cores)
+        cores: Any = ArbitrationSignature(config.cores).create(path=("cores",))
+        connect(m, cores, arbiter)
+        requests, grant = cores.requests, cores.grant
         chosen = Signal(barrier_request_layout(config.barriers, config.cores))
         payloads = [Value.cast(core.request.payload) for core in self.core]
         m.d.comb += [
             requests.eq(Cat(core.request.valid for core in self.core)),
-            arbiter.requests.eq(requests),
-            arbiter.accept.eq(requests.any()),
-            grant.eq(arbiter.grant),
+            cores.accept.eq(requests.any()),
             Value.cast(chosen).eq(select(grant, payloads)),
         ]
         counts = [
             Signal(range(config.cores + 1), name=f"count_{b}") for b in range(config.barriers)
         ]
         # Of every request, in parallel with the arbiter.
-        found = [
+        arrivals = [
             self.connect_counts(m, number, core.request.payload, counts)
             for number, core in enumerate(self.core)
         ]
-        cores_here, refusals = zip(*found, strict=True)
+        cores_here, refusals = zip(*arrivals, strict=True)
         here = Signal(config.cores)
         arrives, refused, opens = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -95,15 +97,15 @@ class ClusterBarrier(Component):
         return m
 
     def connect_counts(
-        self, m: Module, number: int, payload, counts: list
+        self, m: Module, number: int, payload: data.View, counts: list[Signal]
     ) -> tuple[Signal, Signal]:
         """Return the cores at a request's barrier, and whether their count refuses it."""
         here = Signal(self.config.cores, name=f"here_{number}")
-        count = Signal.like(counts[0], name=f"kept_{number}")
+        expected = Signal.like(counts[0], name=f"expected_{number}")
         refused = Signal(name=f"refused_{number}")
         with m.Switch(payload.barrier):
-            for barrier, kept in enumerate(counts):
+            for barrier, count in enumerate(counts):
                 with m.Case(barrier):
-                    m.d.comb += [here.eq(self.waiting[barrier]), count.eq(kept)]
-        m.d.comb += refused.eq(here.any() & (count != payload.count))
+                    m.d.comb += [here.eq(self.waiting[barrier]), expected.eq(count)]
+        m.d.comb += refused.eq(here.any() & (expected != payload.count))
         return here, refused

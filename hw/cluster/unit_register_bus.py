@@ -4,12 +4,12 @@ from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ..config import UnitRegisterBusConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import MATRIX_STRIDE, UNIT_REGISTERS, WINDOW_BYTES, unit_bases
-from ..lib.arbiter import Arbiter
+from ..lib.arbiter import Arbiter, ArbitrationSignature
 from ..lib.one_hot import select
 from ..lib.register_bus import RegisterSignature, register_request
 
@@ -77,9 +77,9 @@ class UnitRegisterBus(SharedBlock):
         # Per unit, one bit for the host and one for each core.
         served = [self.serve(m, number, requests) for number, _ in enumerate(self.bases)]
         for core in cores:
-            is_taken = Cat(accepted[1 + core] for accepted, _ in served).any()
+            is_accepted = Cat(accepted[1 + core] for accepted, _ in served).any()
             answered = [answered[1 + core] for _, answered in served]
-            self.answer(m, core, requests[core], is_taken, answered)
+            self.answer(m, core, requests[core], is_accepted, answered)
         return m
 
     def select_request(self, m: Module, core: int) -> "CoreRequest":
@@ -131,17 +131,21 @@ class UnitRegisterBus(SharedBlock):
                 m.d.sync += word[UNIT_OF_WORD].eq(0)
         with m.Elif(access.ready):
             m.d.sync += is_first.eq(1)
-        with m.If(request.is_word & request.taken):
+        with m.If(request.is_word & request.accepted):
             m.d.sync += waits.eq(0)
 
     def serve(self, m: Module, number: int, requests: "list[CoreRequest]") -> tuple[Signal, Signal]:
         """Serve a unit's requesters round-robin; return one-hot `accepted` and `answered`."""
         host, bus, unit = self.host[number], self.unit[number], list(self.bases)[number]
         m.submodules[f"arbiter_{unit}"] = arbiter = Arbiter(1 + len(requests))
+        requesters: Any = ArbitrationSignature(1 + len(requests)).create(
+            path=(f"requesters_{unit}",)
+        )
+        connect(m, requesters, arbiter)
         layout = register_request(UNIT_WIDTH)
         payloads: list[Value] = [Value.cast(host.request.payload)]
         for source in requests:
-            payload = Signal(layout, name=f"asked_of_{unit}_{source.core}")
+            payload = Signal(layout, name=f"request_of_{source.core}_to_{unit}")
             m.d.comb += [
                 payload.address.eq(source.payload.address[:UNIT_WIDTH]),
                 payload.write.eq(source.payload.write),
@@ -157,8 +161,8 @@ class UnitRegisterBus(SharedBlock):
         moves = ~offered | bus.request.ready
         m.d.comb += [
             # A requester accepted in this cycle still drives the same request.
-            arbiter.requests.eq(valid & ~owner),
-            arbiter.accept.eq(moves),
+            requesters.requests.eq(valid & ~owner),
+            requesters.accept.eq(moves),
             bus.request.valid.eq(offered),
             bus.request.payload.eq(offer),
             accepted.eq(Mux(bus.request.ready, owner, 0)),
@@ -168,20 +172,25 @@ class UnitRegisterBus(SharedBlock):
         ]
         m.d.sync += answered.eq(accepted)
         with m.If(moves):
-            m.d.sync += [offered.eq(arbiter.grant.any()), owner.eq(arbiter.grant)]
-            m.d.sync += Value.cast(offer).eq(select(arbiter.grant, payloads))
+            m.d.sync += [offered.eq(requesters.grant.any()), owner.eq(requesters.grant)]
+            m.d.sync += Value.cast(offer).eq(select(requesters.grant, payloads))
         return accepted, answered
 
     def answer(
-        self, m: Module, core: int, request: "CoreRequest", is_taken: Value, answered: list[Value]
+        self,
+        m: Module,
+        core: int,
+        request: "CoreRequest",
+        is_accepted: Value,
+        answered: list[Value],
     ):
         """Drive a core's response from the unit that answers it."""
         port = self.core[core]
         was_access, was_refused = Signal(name=f"was_access_{core}"), Signal(name=f"refused_{core}")
         refuses = request.valid & ~request.units.any()
         m.d.comb += [
-            request.taken.eq(is_taken | refuses),
-            port.request.ready.eq(request.taken & ~request.is_word),
+            request.accepted.eq(is_accepted | refuses),
+            port.request.ready.eq(request.accepted & ~request.is_word),
             port.response.valid.eq(was_access),
             port.response.payload.error.eq(was_refused),
         ]
@@ -196,8 +205,8 @@ class CoreRequest:
 
     def __init__(self, core: int, units: list[str]):
         self.core = core
-        self.valid = Signal(name=f"asks_{core}")
-        self.payload: data.View = Signal(register_request(WINDOW_WIDTH), name=f"asks_for_{core}")
-        self.units = Signal(len(units), name=f"asks_unit_{core}")  #: one-hot; 0 selects no unit
-        self.is_word = Signal(name=f"asks_by_word_{core}")
-        self.taken = Signal(name=f"is_taken_{core}")
+        self.valid = Signal(name=f"request_valid_{core}")
+        self.payload: data.View = Signal(register_request(WINDOW_WIDTH), name=f"request_{core}")
+        self.units = Signal(len(units), name=f"request_units_{core}")  #: one-hot; 0 selects no unit
+        self.is_word = Signal(name=f"request_is_word_{core}")
+        self.accepted = Signal(name=f"request_accepted_{core}")

@@ -170,8 +170,8 @@ class Machine(Component):
             connect(m, inner[0], cache.i)
             connect(m, cache.o, flipped(outer))
             m.d.comb += [
-                cache.flush.eq(run_control.flush),
-                run_control.flushed[c].eq(cache.flushed),
+                cache.flush.eq(run_control.slices.flush),
+                run_control.slices.flushed[c].eq(cache.flushed),
             ]
             slices.append(cache)
             if self.observed:

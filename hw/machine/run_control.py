@@ -2,26 +2,23 @@
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth import *
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..cluster.run_signature import RunSignature
 from ..config import RunControlConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import ARGUMENTS, ENTRY, core_registers
-from ..lib.merge import Merge
 from ..lib.one_hot import lowest, select
 from ..lib.register_bridge import decode
 from ..lib.register_bus import RegisterSignature
-from ..lib.streams import Queue
-from .flush_control import FlushControl
+from .console import Console
+from .flush_control import FlushControl, FlushSignature, RunProgressSignature
 
-__all__ = ["CONSOLE_BYTES", "RunControl"]
-
-#: Console bytes buffered for the host; further bytes are lost.
-CONSOLE_BYTES = 256
+__all__ = ["RunControl"]
 
 
 def record_layout() -> data.StructLayout:
@@ -63,9 +60,8 @@ class RunControl(SharedBlock):
         A command word reached no matrix unit.
     units_busy : In(1)
         A unit has unfinished work.
-    flush : Out(1)
+    slices : Out(FlushSignature(masters))
         See `FlushControl`.
-    flushed : In(masters)
     refused : In(1)
         DRAM refused a write-back.
     runs : Out(1)
@@ -90,8 +86,7 @@ class RunControl(SharedBlock):
             "cores": In(RunSignature(config)).array(config.clusters * config.cores),
             "unheard": In(1),
             "units_busy": In(1),
-            "flush": Out(1),
-            "flushed": In(config.masters),
+            "slices": Out(FlushSignature(config.masters)),
             "refused": In(1),
             "runs": Out(1),
             "error": Out(1),
@@ -103,21 +98,27 @@ class RunControl(SharedBlock):
         busy, unheard, refused = Signal(len(cores)), Signal(), Signal()
         failed, record = self.record(m)
         takes = Signal()
-        text, lost = self.collect(m, takes)
+        m.submodules.console = console = Console(len(self.cores))
+        for run, o in zip(self.cores, console.cores, strict=True):
+            connect(m, flipped(run).console, o)
+        text: Any = stream.Signature(8).flip().create(path=("text",))
+        connect(m, console.o, text)
         m.submodules.flusher = flusher = FlushControl(self.config.masters)
+        progress: Any = RunProgressSignature().create(path=("progress",))
+        connect(m, progress, flusher.progress)
+        connect(m, flusher.slices, flipped(self.slices))
         m.d.sync += [
             busy.eq(Cat(core.busy for core in self.cores)),
             unheard.eq(unheard | self.unheard),
             refused.eq(refused | self.refused),
-            flusher.units_busy.eq(self.units_busy),
+            progress.units_busy.eq(self.units_busy),
         ]
         m.d.comb += [
-            flusher.start.eq(self.start.any()),
-            flusher.busy.eq(busy.any()),
-            flusher.faulty.eq(failed),
-            flusher.flushed.eq(self.flushed),
-            self.flush.eq(flusher.flush),
-            self.runs.eq((busy.any() | flusher.runs) & ~failed),
+            progress.start.eq(self.start.any()),
+            progress.busy.eq(busy.any()),
+            progress.faulty.eq(failed),
+            text.ready.eq(takes),
+            self.runs.eq((busy.any() | progress.runs) & ~failed),
             self.error.eq(failed | unheard | refused),
         ]
 
@@ -125,14 +126,14 @@ class RunControl(SharedBlock):
         launches = self.launches
         values = {
             "start": self.start,
-            "state": Cat(self.runs, failed, text.valid, lost, unheard, refused),
+            "state": Cat(self.runs, failed, text.valid, console.lost, unheard, refused),
             "busy": busy,
             "console": Cat(Mux(text.valid, text.payload, 0), text.valid),
             "fault": Cat(record.cause, record.of_memory, record.warp, record.core),
             "fault_pc": record.pc,
             "fault_address": record.address,
             "fault_lanes": record.lanes,
-            "flush": flusher.requested,
+            "flush": progress.requested,
             **launches,
             **{f"exit_code_{core}": self.cores[core].exit_code for core in cores},
         }
@@ -152,7 +153,7 @@ class RunControl(SharedBlock):
                 & written[:clusters].any()
                 & ~written[clusters:].any()
             ),
-            flusher.request.eq(writes & chosen["flush"] & (written == 1)),
+            progress.request.eq(writes & chosen["flush"] & (written == 1)),
             takes.eq(request.valid & ~request.payload.write & chosen["console"]),
         ]
         for name, word in launches.items():
@@ -166,7 +167,7 @@ class RunControl(SharedBlock):
                 reduce(or_, [Mux(chosen[name], value, 0) for name, value in values.items()])
             ),
             response.payload.error.eq(
-                named[-1] | (request.payload.write & ~starts & ~flusher.request & ~launched)
+                named[-1] | (request.payload.write & ~starts & ~progress.request & ~launched)
             ),
         ]
         return m
@@ -181,20 +182,14 @@ class RunControl(SharedBlock):
             for name in ("entry", "arguments")
         }
 
-    def record(self, m: Module):
+    def record(self, m: Module) -> tuple[Signal, data.View]:
         """Latch the first fault; return its valid flag and its record."""
-        found, offers = [], []
+        valid, offers = [], []
         for core, run in enumerate(self.cores):
             for of_memory, fault in enumerate((run.fault, run.memory_fault)):
                 payload = fault.payload
-                cause, lanes = (
-                    (payload.kind, payload.mask)
-                    if of_memory
-                    else (
-                        payload.cause,
-                        payload.lanes,
-                    )
-                )
+                names = ("kind", "mask") if of_memory else ("cause", "lanes")
+                cause, lanes = (payload[name] for name in names)
                 offer = Signal(record_layout(), name=f"offer_{core}_{of_memory}")
                 m.d.comb += [
                     offer.cause.eq(cause),
@@ -203,34 +198,13 @@ class RunControl(SharedBlock):
                     offer.lanes.eq(lanes),
                     *(offer[name].eq(payload[name]) for name in ("warp", "pc", "address")),
                 ]
-                found.append(fault.valid)
+                valid.append(fault.valid)
                 offers.append(Value.cast(offer))
         failed, record = Signal(), Signal(record_layout())
-        first = Signal(len(found))
-        m.d.comb += first.eq(lowest(Cat(found)))
+        first = Signal(len(valid))
+        m.d.comb += first.eq(lowest(Cat(valid)))
         with m.If(~failed):
             m.d.sync += failed.eq(first.any())
             with m.If(first.any()):
                 m.d.sync += Value.cast(record).eq(select(first, offers))
         return failed, record
-
-    def collect(self, m: Module, takes):
-        """Queue the bytes of the console; return the queue's output and whether bytes were lost."""
-        m.submodules.merge = merge = Merge(8, len(self.cores))
-        m.submodules.text = text = Queue(8, CONSOLE_BYTES)
-        for core, run in enumerate(self.cores):
-            i, console = merge.i[core], run.console
-            m.d.comb += [
-                i.valid.eq(console.valid),
-                i.payload.eq(console.payload),
-                console.ready.eq(i.ready),
-            ]
-        lost = Signal()
-        m.d.comb += [
-            merge.o.ready.eq(1),
-            text.i.valid.eq(merge.o.valid),
-            text.i.payload.eq(merge.o.payload.payload),
-            text.o.ready.eq(takes),
-        ]
-        m.d.sync += lost.eq(lost | (merge.o.valid & ~text.i.ready))
-        return text.o, lost

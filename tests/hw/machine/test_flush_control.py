@@ -18,14 +18,14 @@ class Model:
 
     begun: bool = False
     ended: bool = False
-    asked: bool = False
+    pending: bool = False
     flushing: str = ""  # reasons of a flush: some of "run" and "host"
 
     @property
     def outputs(self) -> tuple[bool, bool, bool]:
         """Return `flush`, `requested` and `runs`."""
         runs = self.begun and not self.ended
-        return bool(self.flushing), self.asked or "host" in self.flushing, runs
+        return bool(self.flushing), self.pending or "host" in self.flushing, runs
 
     def step(self, start, busy, units_busy, faulty, request, flushed):
         runs = self.begun and not self.ended
@@ -37,10 +37,10 @@ class Model:
         else:
             if runs and not (busy or units_busy or faulty):
                 self.flushing += "run"
-            if self.asked:
+            if self.pending:
                 self.flushing += "host"
-                self.asked = False
-        self.asked |= request
+                self.pending = False
+        self.pending |= request
 
 
 def test_it_converts():
@@ -50,10 +50,10 @@ def test_it_converts():
 @pytest.mark.parametrize("seed", range(4))
 def test_it_does_what_its_model_does(seed):
     """Slices flush with random delays and stay flushed until released; runs last some cycles."""
-    rng, ends, asks = random.Random(seed), 0, 0
+    rng, ends, requests = random.Random(seed), 0, 0
 
     async def bench(ctx):
-        nonlocal ends, asks
+        nonlocal ends, requests
         for run in range(12):
             ctx.set(reset, 1)
             await ctx.tick()
@@ -61,7 +61,7 @@ def test_it_does_what_its_model_does(seed):
             model, flushed, faulty = Model(), 0, False
             cores_end, units_end = rng.randrange(40), rng.randrange(60)
             for cycle in range(120):
-                flush = ctx.get(dut.flush)
+                flush = ctx.get(dut.slices.flush)
                 flushed = flushed | rng.getrandbits(SLICES) & rng.getrandbits(SLICES)
                 flushed *= flush
                 faulty |= run % 3 == 2 and rng.random() < 0.02
@@ -72,19 +72,20 @@ def test_it_does_what_its_model_does(seed):
                     "units_busy": cycle < units_end,
                     "faulty": faulty,
                     "request": rng.random() < 0.03,
-                    "flushed": flushed,
                 }
                 for name, value in given.items():
-                    ctx.set(getattr(dut, name), value)
-                found = tuple(bool(ctx.get(port)) for port in (dut.flush, dut.requested, dut.runs))
-                assert found == model.outputs, (run, cycle)
+                    ctx.set(getattr(dut.progress, name), value)
+                ctx.set(dut.slices.flushed, flushed)
+                ports = (dut.slices.flush, dut.progress.requested, dut.progress.runs)
+                outputs = tuple(bool(ctx.get(port)) for port in ports)
+                assert outputs == model.outputs, (run, cycle)
                 ends += model.flushing == "run"
-                asks += "host" in model.flushing
-                model.step(**given)
+                requests += "host" in model.flushing
+                model.step(**given, flushed=flushed)
                 await ctx.tick()
             assert faulty or model.outputs[2] == 0
 
     dut, reset, top = FlushControl(SLICES), Signal(), Module()
     top.submodules.dut = ResetInserter(reset)(dut)
     simulate(top, bench)
-    assert ends and asks
+    assert ends and requests

@@ -4,7 +4,8 @@ from spica.hw.config import RunControlConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import core_registers
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
-from spica.hw.machine.run_control import CONSOLE_BYTES, RunControl
+from spica.hw.machine.console import CONSOLE_BYTES
+from spica.hw.machine.run_control import RunControl
 from spica.sim.engine.testbench import simulate
 from support.cluster.two_cores import TWO
 
@@ -58,12 +59,12 @@ def test_a_run_ends_when_all_is_in_dram_and_the_host_may_ask_for_that():
         assert (await access(ctx, bus, "flush", 2))[1] == 1
         assert (await access(ctx, bus, "flush", 1))[1] == 0
         await ctx.tick()
-        assert ctx.get(dut.flush)
+        assert ctx.get(dut.slices.flush)
         assert await access(ctx, bus, "flush") == (1, 0)
-        ctx.set(dut.flushed, 0b11)
+        ctx.set(dut.slices.flushed, 0b11)
         await ctx.tick()
-        assert not ctx.get(dut.flush)
-        ctx.set(dut.flushed, 0)
+        assert not ctx.get(dut.slices.flush)
+        ctx.set(dut.slices.flushed, 0)
         assert await access(ctx, bus, "flush") == (0, 0)
         assert not ctx.get(dut.runs)  # nothing was started
 
@@ -73,14 +74,14 @@ def test_a_run_ends_when_all_is_in_dram_and_the_host_may_ask_for_that():
         await ctx.tick().repeat(4)
         ctx.set(dut.cores[0].busy, 0)
         await ctx.tick().repeat(9)
-        assert ctx.get(dut.runs) and not ctx.get(dut.flush)
+        assert ctx.get(dut.runs) and not ctx.get(dut.slices.flush)
         ctx.set(dut.units_busy, 0)
         await ctx.tick().repeat(3)
-        assert ctx.get(dut.flush)
-        ctx.set(dut.flushed, 0b01)
+        assert ctx.get(dut.slices.flush)
+        ctx.set(dut.slices.flushed, 0b01)
         await ctx.tick().repeat(3)
-        assert ctx.get(dut.flush) and (await access(ctx, bus, "state"))[0] == 1
-        ctx.set(dut.flushed, 0b11)
+        assert ctx.get(dut.slices.flush) and (await access(ctx, bus, "state"))[0] == 1
+        ctx.set(dut.slices.flushed, 0b11)
         await ctx.tick()
         assert (await access(ctx, bus, "state"))[0] == 0
         ctx.set(dut.refused, 1)
