@@ -10,6 +10,7 @@ from spica.base.build_cache import digest
 from spica.base.build_step import remember
 from spica.base.entries_in_use import USE_FILE
 from spica.base.working_folders import PREFIX
+from spica.base.yosys import yosys_command
 from spica.explore.sweep.store import load, save
 from spica.explore.work.area_measurement import AreaMeasurement
 from spica.explore.work.record import PASS, Record
@@ -54,6 +55,7 @@ def test_kinds_have_entries_sizes_and_uses(capsys, root):
 
 
 def test_all_kinds_of_results_are_known(capsys, monkeypatch, tmp_path):
+    yosys_command()  # compiled for all tests, not into this cache
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "used"))
     emit_cached(2, "arbiter", kind=Arbiter)
     area = AreaMeasurement(config=PRESETS["tiny"])
