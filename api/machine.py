@@ -17,10 +17,8 @@ from ..sim.report.result import PASS
 from ..sim.run.inputs.arrays import ArrayError, integer
 from ..sim.run.inputs.own_programs import Arguments, Expected, named, restored
 from ..sim.run.loading import is_file_name
-from ..sim.run.options import MODEL
-from ..sim.run.request.machine import changed, configured
 from ..sim.run.request.request import Request
-from ..sim.run.request.resolve import resolve
+from ..sim.run.request.resolve import resolve, resolve_machine
 from ..sim.run.request.run_options import require_known_values
 from .attentions import Attention, attention_of, heads_of
 from .options import python_options
@@ -79,21 +77,20 @@ class Machine:
         seed: int = 1,
         progress: bool | Progress = True,
     ):
-        if isinstance(machine, str):
-            self.name, self.config = machine, configured(machine, ())
-        else:
-            self.name, self.config = "own", machine
-        self.config = changed(
-            self.config, [f"{name}={setting(value)}" for name, value in (set or {}).items()]
-        )
+        is_preset = isinstance(machine, str)
+        self.name = machine if is_preset else "own"
         self.engine, self.seed, self.progress = engine, integer("seed", seed), progress
         self.driver, self.dram = driver, dram
-        require_known_values(self.request("gemm", driver=driver))
-        if driver == "cores" and not self.config.cores:
-            raise UserError(f"driver cores needs a machine with cores; {self.name} has none")
-        if engine == MODEL and (driver == "host" or not self.config.cores):
-            raise UserError(f"engine {MODEL} needs a machine with cores, and driver cores or None")
-        self.on_cores = bool(self.config.cores) and driver != "host"
+        request = Request(
+            kernel="gemm",
+            preset=self.name,
+            config=None if is_preset else machine,
+            settings=tuple(f"{name}={setting(value)}" for name, value in (set or {}).items()),
+            engine=engine,
+            driver=driver,
+            seed=self.seed,
+        )
+        self.config, self.on_cores = resolve_machine(request)
         self.runs: tuple[Run, ...] = ()
 
     def __repr__(self) -> str:

@@ -15,8 +15,6 @@ from ..api.progress import ProgressDisplay
 from ..base.errors import MachineError, UserError
 from ..explore.energy.event_model import EventOptions, require_event_run, run_with_events
 from ..explore.energy.gates import GateOptions, read_costs, run_with_gates
-from ..explore.energy.requirements import require_cluster_run
-from ..sim.run.request.choices import flag_of, given
 from ..sim.run.request.run import Run
 from ..sim.run.workload import run_workload
 from .files import Draft, opened, write_dump
@@ -24,11 +22,7 @@ from .options import JsonOutput
 from .results import deliver, deliver_failure
 from .run_options import Options
 
-__all__ = ["Terminal", "carry_out", "energy_run"]
-
-#: Options that need --energy-gates, and those that need it or --energy.
-NEED_GATES = ("liberty", "sram_table", "energy_windows")
-NEED_ENERGY = ("clock", "dram_energy")
+__all__ = ["Terminal", "carry_out", "execution_of"]
 
 
 class Terminal:
@@ -112,61 +106,17 @@ def keep(trace: Draft | None):
         trace.commit()
 
 
-def energy_run(options: Options, run: Run) -> Callable[..., dict[str, Any]]:
-    """Return the function that runs a workload, with its energy if the options include one."""
-    if options.energy and options.energy_gates:
-        raise UserError("--energy does not apply to --energy-gates; leave one of them out")
-    if not options.energy_gates:
-        refuse(options, NEED_GATES, "--energy-gates")
-    if not options.energy_gates and not options.energy:
-        refuse(options, NEED_ENERGY, "--energy or --energy-gates")
+def execution_of(options: Options, run: Run) -> Callable[..., dict[str, Any]]:
+    """Return the function that runs a workload, with its energy if the run has one."""
+    energy = run.energy
+    if energy is None:
         return run_workload
-    option = "--energy" if options.energy else "--energy-gates"
-    if options.energy_gates and options.liberty is None:
-        raise UserError(
-            "--energy-gates needs --liberty, a cell library with power tables to map blocks to"
-        )
     if options.save is not None or options.restore is not None:
-        raise UserError(f"{option} needs a whole run; leave out --save and --restore")
-    costs = given(
-        megahertz=positive("--clock", "MHz", options.clock),
-        dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
-    )
-    if options.energy:
+        raise UserError(f"{energy.option} needs a whole run; leave out --save and --restore")
+    if energy.liberty is None:
         require_event_run(run.config, run.options)
-        return partial(run_with_events, energy=EventOptions(**costs))
-    assert options.liberty is not None
-    require_cluster_run(run.config, run.options, option, "--engine")
+        return partial(run_with_events, energy=EventOptions(**energy.costs))
     gates = GateOptions(
-        liberty=options.liberty,
-        sram_table=options.sram_table,
-        **costs,
-        **parsed_windows(options.energy_windows),
+        liberty=energy.liberty, sram_table=energy.sram_table, **energy.costs, **energy.windows
     )
     return partial(run_with_gates, costs=read_costs(gates), gates=gates)
-
-
-def refuse(options: Options, names: Sequence[str], needed: str):
-    """Raise if an option is given that needs another one."""
-    for name in names:
-        if getattr(options, name) is not None:
-            raise UserError(f"{flag_of(name)} needs {needed}")
-
-
-def positive(option: str, unit: str, value: float | None) -> float | None:
-    """Return the value of an option, if it is given; raise unless it is positive."""
-    if value is not None and not 0 < value < float("inf"):
-        raise UserError(f"{option} must be a positive number of {unit}, not {value:g}")
-    return value
-
-
-def parsed_windows(text: str | None) -> dict[str, int]:
-    """Return number and length of the windows."""
-    if text is None:
-        return {}
-    count, _, length = text.partition("x")
-    if not (count.isdecimal() and length.isdecimal() and int(count) and int(length)):
-        raise UserError(
-            f"--energy-windows must be windows and cycles of each, as in 128x8, not {text!r}"
-        )
-    return {"windows": int(count), "window_cycles": int(length)}

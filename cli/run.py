@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from ..sim.run.request.resolve import resolve
 from .catalog import list_runs
-from .execution import carry_out, energy_run
+from .execution import carry_out, execution_of
 from .files import parsed_dumps
 from .run_options import Options
 from .saving import command_of, saved_to
@@ -43,7 +43,7 @@ def run(
         list_runs()
         return 0
     work = resolve(options.request(kernel, *files))
-    execute = energy_run(options, work)
+    execute = execution_of(options, work)
     # A checkpoint has the machine that is meant, not the default of another version.
     options = replace(options, preset=work.preset)
     with saved_to(options, command_of(kernel, files, options)) as saving:

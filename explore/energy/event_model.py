@@ -11,12 +11,12 @@ from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...sim.report.result import COMPLETE
 from ...sim.run.options import RunOptions
+from ...sim.run.request.energy import EVENTS, GATES, require_cluster_run
 from ...sim.run.workload import Workload, run_workload
 from ...synth.energy.design_energy import PartEnergy, PowerSum
 from ...synth.energy.sampling import Part
 from .event_data import RECONSTRUCTED, EventEnergies, read_energies
 from .event_table import EventBlock, EventCounts, event_blocks
-from .requirements import EVENTS, GATES, require_cluster_run
 from .section import LIMITS, energy_of_run
 
 __all__ = ["EventOptions", "event_section", "require_event_run", "run_with_events"]

@@ -15,6 +15,7 @@ from ...hw.config import MachineConfig
 from ...sim.engine.blocks.composition import CLOCKS
 from ...sim.engine.blocks.partition import REST
 from ...sim.run.options import WAVEFORM, RunOptions
+from ...sim.run.request.energy import GATES, require_cluster_run
 from ...sim.run.workload import Workload, run_workload
 from ...synth.design import Design, cluster_design
 from ...synth.energy.block_model import BlockModel, Costs, block_model
@@ -25,7 +26,6 @@ from ...synth.energy.power_library import read_power_library
 from ...synth.energy.sampling import Part, parts_of, sampled_windows
 from ...synth.energy.waveform import WaveformFile, clock_ports, read_waveforms
 from ...synth.liberty import read_library
-from .requirements import GATES, require_cluster_run
 from .section import LIMITS, energy_of_run
 
 __all__ = [

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...sim.run.exact_kernels import EXACT_KERNELS
+from ...sim.run.request.energy import EVENTS, RunEnergy, require_cluster_run
 from ...sim.run.request.request import Request
 from ...sim.run.request.resolve import resolve
 from ...sim.run.request.run_options import require_known_values
-from ..energy.event_model import EventOptions
-from ..energy.requirements import EVENTS, require_cluster_run
 from ..work.analytic_run import predicted
 from ..work.kernel_run import KernelRun, kernel_run
 from .axes import Axis, combinations, on_machine, on_memory, require_known
@@ -111,7 +110,7 @@ def planned(
 
     def run_of(preset: str, config: MachineConfig) -> KernelRun:
         run = resolve(replace(request, preset=preset, config=config, settings=()))
-        work = kernel_run(run, EventOptions() if has_energy else None)
+        work = kernel_run(run, RunEnergy(option=EVENTS) if has_energy else None)
         return predicted(work) if is_predicted else work
 
     def point(preset: str, config: MachineConfig, settings: dict[str, str]) -> Point:

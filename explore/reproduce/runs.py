@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...sim.harness.dram import DramConfig
+from ...sim.run.request.energy import EVENTS, RunEnergy
 from ...sim.run.request.request import Request
 from ...sim.run.request.resolve import resolve
-from ..energy.event_model import EventOptions
 from ..work.kernel_run import KernelRun, kernel_run
 
 __all__ = ["KERNEL", "OVERWRITING", "PAIR", "UNITS", "attention_run", "gemm_run", "pair_run"]
@@ -60,5 +60,5 @@ def run_of(
         memory=DramConfig(),
         is_lockstep_usual=False,
     )
-    energy = EventOptions() if kernel in WITH_ENERGY else None
+    energy = RunEnergy(option=EVENTS) if kernel in WITH_ENERGY else None
     return replace(kernel_run(resolve(request), energy), preset=design)

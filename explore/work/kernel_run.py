@@ -1,7 +1,7 @@
 """Run of a kernel on one machine, as work of a sweep."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...base.build_cache import digest
@@ -11,6 +11,7 @@ from ...hw.config.rtl_support import require_rtl
 from ...hw.emit.shared_block import describe
 from ...sim.run.options import MODEL, SimtOptions, with_memory
 from ...sim.run.program_workload import KernelWorkload
+from ...sim.run.request.energy import RunEnergy
 from ...sim.run.request.run import Run
 from ...sim.run.workload import run_workload
 from ..energy.event_model import EventOptions, require_event_run, run_with_events
@@ -24,16 +25,7 @@ __all__ = ["KernelRun", "kernel_run"]
 
 @dataclass(frozen=True, kw_only=True)
 class KernelRun(Run):
-    """Run of a kernel on one machine, with a record.
-
-    Parameters
-    ----------
-    energy : EventOptions or None
-        Options of its energy from events; None without energy.
-
-    """
-
-    energy: EventOptions | None = None
+    """Run of a kernel on one machine, with a record; its energy, if any, is from events."""
 
     kind: ClassVar[str] = "sweep-run"
     is_immediate: ClassVar[bool] = False
@@ -60,7 +52,7 @@ class KernelRun(Run):
         """Run the kernel; return verdict, figures, counters and result."""
         execute = run_workload
         if self.energy is not None:
-            execute = functools.partial(run_with_events, energy=self.energy)
+            execute = functools.partial(run_with_events, energy=EventOptions(**self.energy.costs))
         try:
             result = execute(
                 self.workload, self.preset, self.config, self.options, progress=progress
@@ -77,6 +69,6 @@ class KernelRun(Run):
         )
 
 
-def kernel_run(run: Run, energy: EventOptions | None = None) -> KernelRun:
+def kernel_run(run: Run, energy: RunEnergy | None = None) -> KernelRun:
     """Return a run as work of a sweep, with its energy from events."""
-    return KernelRun(**vars(run), energy=energy)
+    return KernelRun(**vars(replace(run, energy=energy)))

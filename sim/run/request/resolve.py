@@ -29,6 +29,7 @@ from ..inputs.own_programs import own_kernel
 from ..loading import is_file_name, require_cores
 from ..options import MODEL
 from .choices import flag_of, given, require_at_least
+from .energy import energy_of
 from .machine import changed, configured
 from .request import Only, Request
 from .run import Run
@@ -40,7 +41,7 @@ from .run_options import (
 )
 from .sizes import chosen_sizes, named_sizes
 
-__all__ = ["resolve"]
+__all__ = ["resolve", "resolve_machine"]
 
 #: Sizes of attention besides its dimensions.
 ATTENTION_SIZES = ("keys", "heads", "kv_heads", "batch")
@@ -51,6 +52,26 @@ def resolve(request: Request) -> Run:
 
     Nothing is built. The machine may still refuse the sizes when the problem is posed.
     """
+    run = work_of(request)
+    return replace(run, energy=energy_of(request, run.config, run.options))
+
+
+def resolve_machine(request: Request) -> tuple[MachineConfig, bool]:
+    """Return the config of a machine for runs to come, and whether its cores drive products.
+
+    Raise `UserError` if nothing could run on the machine with the engine and the driver.
+    """
+    require_known_values(request)
+    config, driver = machine_of(request), request.driver
+    if driver == "cores" and not config.cores:
+        raise UserError(f"driver cores needs a machine with cores; {request.preset} has none")
+    if request.engine == MODEL and (driver == "host" or not config.cores):
+        raise UserError(f"engine {MODEL} needs a machine with cores, and driver cores or None")
+    return config, bool(config.cores) and driver != "host"
+
+
+def work_of(request: Request) -> Run:
+    """Return the run of a request, without its energy."""
     require_known_values(request)
     kernel = request.kernel
     request = replace(request, preset=request.preset or usual_preset(str(kernel)))

@@ -15,6 +15,7 @@ from ..options import RunOptions
 from ..product_workload import ProductWorkload
 from ..program_workload import KernelWorkload, ProgramWorkload
 from ..workload import Workload, run_workload
+from .energy import RunEnergy
 
 __all__ = ["Run"]
 
@@ -45,6 +46,8 @@ class Run:
         Program of the user with its arguments and its check.
     arrays : mapping of str to ndarray
         Inputs of the kernel in place of generated ones.
+    energy : RunEnergy or None
+        Energy to report, by the caller: `start` computes none.
 
     """
 
@@ -58,6 +61,7 @@ class Run:
     files: tuple[Path, ...] = ()
     own: Kernel | None = None
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    energy: RunEnergy | None = None
 
     @property
     def workload(self) -> Workload:
