@@ -15,7 +15,7 @@ from .progress import Progress
 __all__ = ["build_step", "expected_seconds", "remember"]
 
 #: Durations kept of each kind, the latest.
-KEPT = 8
+LATEST = 8
 #: Shortest duration kept, in seconds: a shorter one is that of a tool with a cache of its own.
 LEAST = 1.0
 #: Largest ratio of durations, and of sizes, at which those of similar sizes agree.
@@ -85,7 +85,7 @@ def remember(kind: str, size: int, seconds: float) -> None:
     known = known_durations()
     others = [point for point in known.get(kind, []) if point[0] != size]
     longest = max([seconds, *(own for bytes_, own in known.get(kind, []) if bytes_ == size)])
-    known[kind] = [*others, (size, round(longest, 3))][-KEPT:]
+    known[kind] = [*others, (size, round(longest, 3))][-LATEST:]
     path = durations_file()
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,10 +23,10 @@ def checksum(path: Path) -> int:
 def record_contents(entry: Path) -> None:
     """Record every file of a complete entry."""
     files = sorted(path for path in entry.rglob("*") if path.is_file())
-    found = {
+    record = {
         path.relative_to(entry).as_posix(): [path.stat().st_size, checksum(path)] for path in files
     }
-    (entry / RECORD).write_text(json.dumps(found))
+    (entry / RECORD).write_text(json.dumps(record))
 
 
 def is_whole(entry: Path) -> bool:

@@ -63,8 +63,8 @@ class NativeInterface:
     @property
     def files(self) -> list[Path]:
         """All sources and headers."""
-        found = [each for path in self.paths for each in (path, *sorted(path.rglob("*.?pp")))]
-        return [path for path in found if path.is_file()]
+        paths = [file for path in self.paths for file in (path, *sorted(path.rglob("*.?pp")))]
+        return [path for path in paths if path.is_file()]
 
     @functools.cached_property
     def declarations(self) -> dict[str, Any]:
@@ -75,14 +75,18 @@ class NativeInterface:
         text = "".join(path.read_text() for path in self.files)
         text = "".join(block or single + "\n" for block, single in EXPORTED.findall(text))
         scope = parse_string(re.sub(r"^#.*\n", "", text, flags=re.M)).namespace
-        found: dict[str, Any] = {last(each.typename): each for each in scope.forward_decls}
-        found |= {last(each.typename): each for each in scope.enums}
-        found |= {last(each.name): each for each in (*scope.functions, *scope.variables)}
-        for each in scope.classes:
-            name = last(each.class_decl.typename)
-            constants = (field for field in each.fields if field.static)
-            found |= {name: each, **{f"{name}::{field.name}": field for field in constants}}
-        return found
+        exported: dict[str, Any] = {
+            last(declared.typename): declared for declared in scope.forward_decls
+        }
+        exported |= {last(declared.typename): declared for declared in scope.enums}
+        exported |= {
+            last(declared.name): declared for declared in (*scope.functions, *scope.variables)
+        }
+        for declared in scope.classes:
+            name = last(declared.class_decl.typename)
+            constants = (field for field in declared.fields if field.static)
+            exported |= {name: declared, **{f"{name}::{field.name}": field for field in constants}}
+        return exported
 
     def declaration(self, name: str) -> Any:
         """Return what has a name."""
@@ -100,8 +104,8 @@ class NativeInterface:
     def number(self, text: str, scope: str) -> int:
         """Return the value of an expression of numbers and constants, in a structure `scope`."""
 
-        def value(found: re.Match[str]) -> str:
-            parts = [scope, *found[0].split("::")]
+        def value(match: re.Match[str]) -> str:
+            parts = [scope, *match[0].split("::")]
             names = ("::".join(parts), "::".join(parts[-2:]), parts[-1])
             return str(self.constant(next(filter(self.declarations.get, names), parts[-1])))
 
@@ -112,9 +116,11 @@ class NativeInterface:
     def enumeration(self, name: str) -> Any:
         """Return an enumeration, with the names of the C++ for its members."""
         values: dict[str, int] = {}
-        for each in self.declaration(name).values:
+        for constant in self.declaration(name).values:
             following = max(values.values(), default=-1) + 1
-            values[each.name] = self.number(each.value.format(), name) if each.value else following
+            values[constant.name] = (
+                self.number(constant.value.format(), name) if constant.value else following
+            )
         return enum.IntEnum(name, values)
 
     @functools.cache  # noqa: B019  as above
@@ -152,9 +158,9 @@ class NativeInterface:
         if name == "array":
             element, size = declared.typename.segments[-1].specialization.args
             return array(element.arg, size.arg)
-        if hasattr(found := self.declarations.get(name), "class_decl"):
+        if hasattr(declaration := self.declarations.get(name), "class_decl"):
             return self.structure(name)
-        if base := getattr(found, "base", None) or getattr(found, "enum_base", None):
+        if base := getattr(declaration, "base", None) or getattr(declaration, "enum_base", None):
             return NUMBERS[last(base)]
         raise TypeError(
             f'{where} must be a number, or a structure or enumeration that is extern "C", '
@@ -163,8 +169,8 @@ class NativeInterface:
 
     def signature(self, declared: Any, where: str) -> list[Any]:
         """Return the types of a function's result and of its parameters."""
-        types = (declared.return_type, *(each.type for each in declared.parameters))
-        return [self.kind(each, where) for each in types]
+        types = (declared.return_type, *(parameter.type for parameter in declared.parameters))
+        return [self.kind(parameter, where) for parameter in types]
 
 
 class NativeLibrary(ctypes.CDLL):
@@ -189,7 +195,7 @@ class NativeLibrary(ctypes.CDLL):
         function = super().__getattr__(name)
         declared = self.interface.declaration(name)
         function.restype, *arguments = self.interface.signature(declared, name)
-        function.argtypes = [argument(each) for each in arguments]
+        function.argtypes = [argument(parameter) for parameter in arguments]
         return function
 
 

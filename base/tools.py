@@ -90,16 +90,16 @@ def stop_tools(*, others: bool = True) -> None:
     def below() -> set[int]:
         if others:
             return set(descendants(os.getpid())) - SPARED
-        return {each for tool in tools for each in (tool, *descendants(tool))}
+        return {process for tool in tools for process in (tool, *descendants(tool))}
 
-    found: set[int] = set()
-    while new := below() - found:
+    processes: set[int] = set()
+    while new := below() - processes:
         # A stopped process starts no other one, so that none escapes between list and end.
         send(signal.SIGSTOP, new)
-        found |= new
-    send(signal.SIGKILL, found)
+        processes |= new
+    send(signal.SIGKILL, processes)
     limit = time.monotonic() + END_SECONDS
-    while any(map(is_running, found)) and time.monotonic() < limit:
+    while any(map(is_running, processes)) and time.monotonic() < limit:
         time.sleep(0.001)
 
 
@@ -132,9 +132,9 @@ def descendants(process: int) -> list[int]:
         with suppress(OSError):  # it has ended
             parent = int(status_of(folder)[1])
             children.setdefault(parent, []).append(int(folder.name))
-    found, waiting = [], [process]
+    processes, waiting = [], [process]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        processes += below
         waiting += below
-    return found
+    return processes

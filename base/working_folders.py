@@ -80,23 +80,23 @@ def cleaning(root: Path):
 
 def remove_leftovers_now(root: Path) -> list[Path]:
     """Remove leftovers; the caller holds the lock of `cleaning`."""
-    found = []
+    removed = []
     for path in root.glob(f"{PREFIX}*"):
         if path.is_symlink():
             continue
         if path.is_file() and remove_lock(path):
-            found.append(path)
+            removed.append(path)
         elif path.is_dir() and is_leftover(path):
             # Compilers that outlive their process no longer find the folder.
             moved = path.with_name(f"{path.name}-")
             with suppress(OSError):
                 os.replace(path, moved)
                 remove_folder(moved)
-                found.append(path)
+                removed.append(path)
     for path in root.glob(f"*-*{LOCK_SUFFIX}"):
         if remove_lock(path):
-            found.append(path)
-    return found
+            removed.append(path)
+    return removed
 
 
 def is_leftover(folder: Path) -> bool:

@@ -28,8 +28,8 @@ def compiler_version() -> str:
 def zig_command() -> list[str]:
     """Return the command of zig: its executable, which starts faster than its Python package."""
     compiler_version()
-    found = importlib.util.find_spec("ziglang")
-    folder = Path(found.origin).parent if found and found.origin else Path()
+    spec = importlib.util.find_spec("ziglang")
+    folder = Path(spec.origin).parent if spec and spec.origin else Path()
     for name in ("zig", "zig.exe"):
         if (folder / name).is_file():
             return [str(folder / name)]
@@ -43,8 +43,8 @@ def zig_environment() -> dict[str, str]:
     each other's locks.
     """
     environment = dict(os.environ)
-    if found := importlib.util.find_spec("ziglang"):
-        key = digest([str(found.origin), compiler_version()])
+    if spec := importlib.util.find_spec("ziglang"):
+        key = digest([str(spec.origin), compiler_version()])
         folder = cache_directory() / f"zig-{key}"
         use_entry(folder)
         environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder))

@@ -129,12 +129,12 @@ def cases(quick: bool) -> Iterator[Case]:
                 )
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after every run, which must pass."""
     chosen, runs = list(cases(quick)), []
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as folder:
         for number, case in enumerate(chosen):
-            tell(f"spica {case.line}", number, len(chosen))
+            progress(f"spica {case.line}", number, len(chosen))
             runs.append(case.run(Path(folder)))
             yield {"runs": runs, "targets": [target.as_dict() for target in targets(runs)]}
 

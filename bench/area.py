@@ -20,12 +20,12 @@ from spica.synth.memories import MemoryShape, memory_nand2
 __all__ = ["measure", "tables"]
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after each part."""
-    tell("synthesising shared memory with and without ports of the matrix unit", 0, 0)
+    progress("synthesising shared memory with and without ports of the matrix unit", 0, 0)
     result = {"matrix_ports": matrix_ports(PRESETS["tiny_matrix" if quick else "virgo"])}
     yield result
-    tell("synthesising staging of fragments", 0, 0)
+    progress("synthesising staging of fragments", 0, 0)
     yield result | {"staging": staging(PRESETS["ampere"])}
 
 

@@ -33,7 +33,7 @@ SEED = 2026
 VECTORS_PER_SECOND = 1_000_000
 
 
-def costs(units: list[Unit], tell: Progress) -> dict[str, dict]:
+def costs(units: list[Unit], progress: Progress) -> dict[str, dict]:
     """Return the cost of each unit; two are synthesised at a time."""
 
     def cost(unit: Unit) -> dict:
@@ -45,7 +45,7 @@ def costs(units: list[Unit], tell: Progress) -> dict[str, dict]:
     with ThreadPoolExecutor(2) as pool:
         for unit, figures in zip(units, pool.map(cost, units), strict=True):
             found[unit.name] = figures
-            tell("synthesising", len(found), len(units))
+            progress("synthesising", len(found), len(units))
     return found
 
 
@@ -92,11 +92,11 @@ def check(bench: UnitBench, unit: Unit, count: int) -> dict:
     }
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after every unit; times are processor times."""
     units = every_unit()
     started = time.perf_counter()
-    with UnitBench.of_every_unit(tell) as bench:
+    with UnitBench.of_every_unit(progress) as bench:
         result: dict = {
             "compiler": find_compiler().version,
             "verilator": find_verilator().version,
@@ -104,9 +104,9 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
             "build_seconds": time.perf_counter() - started,
             "units": {},
         }
-        found = costs(units, tell)
+        found = costs(units, progress)
         for number, unit in enumerate(units):
-            tell("checking", number, len(units))
+            progress("checking", number, len(units))
             wide = is_wide(unit)
             count = VECTORS["arrays" if wide else "numbers"] // (QUICK_SHARE if quick else 1)
             result["units"][unit.name] = {

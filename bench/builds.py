@@ -44,9 +44,9 @@ def commands(quick: bool) -> Iterator[Command]:
         yield Command(line=f"{VIRGO} --set {change}", most={SECONDS: most}, cache="quick")
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after every command."""
-    yield from measured(list(commands(quick)), COLUMNS, tell)
+    yield from measured(list(commands(quick)), COLUMNS, progress)
 
 
 def tables(result: dict) -> Iterator:

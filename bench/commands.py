@@ -127,13 +127,13 @@ class Column:
 
 
 def measured(
-    commands: Sequence[Command], columns: Mapping[str, Column], tell: Progress
+    commands: Sequence[Command], columns: Mapping[str, Column], progress: Progress
 ) -> Iterator[dict]:
     """Yield the figures of `columns` and all limits after every command."""
     rows, targets = [], []
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         for done, command in enumerate(commands):
-            tell(f"spica {command.line}", done, len(commands))
+            progress(f"spica {command.line}", done, len(commands))
             found = command.result(Path(name))
             targets += [target.as_dict() for target in command.targets(found)]
             figures = {column.name: found_at(found, column.name) for column in columns.values()}

@@ -39,10 +39,10 @@ NO_SENTENCE = ("SPICA_DEBUG", "Traceback", "does not compile")
 def changes(preset: str, prefixes: list[str], pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
     """Yield the settings of each run of a preset: its own, each end alone, then random pairs."""
     ends = list(changes_to_ends(PRESETS[preset]))
-    wanted = [end for end in ends if not prefixes or end[0].startswith(tuple(prefixes))]
+    chosen = [end for end in ends if not prefixes or end[0].startswith(tuple(prefixes))]
     if not prefixes:
         yield ()
-    yield from ((f"{name}={value}",) for name, value in wanted)
+    yield from ((f"{name}={value}",) for name, value in chosen)
     rng = random.Random(f"{preset} {seed}")
     every = [(a, b) for a, b in itertools.combinations(ends, 2) if a[0] != b[0]]
     for pair in rng.sample(every, min(pairs, len(every))):

@@ -31,20 +31,20 @@ BOARDS = (
 )
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after every build."""
-    tell("first run of the tools, which compile themselves", 0, 0)
+    progress("first run of the tools, which compile themselves", 0, 0)
     prepare_tools()
     commands = [
         Command(
-            line=f"fpga {board} --preset {preset} --frequency {wanted} -o {board}",
+            line=f"fpga {board} --preset {preset} --frequency {megahertz} -o {board}",
             least={"fmax_hertz": least * 1e6},
             most={"seconds": seconds},
             cache=f"cache-{board}",
         )
-        for board, preset, wanted, least, seconds in BOARDS[: 1 if quick else None]
+        for board, preset, megahertz, least, seconds in BOARDS[: 1 if quick else None]
     ]
-    yield from measured(commands, COLUMNS, tell)
+    yield from measured(commands, COLUMNS, progress)
 
 
 def prepare_tools():

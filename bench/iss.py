@@ -105,7 +105,7 @@ def speed(code: str, threads: int, instructions: int) -> dict:
     }
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after every part."""
     instructions = 1_000_000 if quick else 20_000_000
     compiler = find_compiler()
@@ -117,7 +117,7 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     for code in CODES:
         result["speed"][code] = {}
         for threads in THREADS:
-            tell(f"{code} code, {threads} threads", 0, 0)
+            progress(f"{code} code, {threads} threads", 0, 0)
             result["speed"][code][str(threads)] = speed(code, threads, instructions)
         yield result | {"targets": targets(result)}
 

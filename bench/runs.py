@@ -132,10 +132,10 @@ QUICK = (
 )
 
 
-def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after every run."""
     commands = QUICK if quick else (*kernels(), *memory(), *products())
-    yield from measured(commands, COLUMNS, tell)
+    yield from measured(commands, COLUMNS, progress)
 
 
 def tables(result: dict) -> Iterator:

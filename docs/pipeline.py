@@ -63,17 +63,17 @@ def sources(life: Life) -> list[int]:
     return [32 + (life.word >> REGISTER_FIELDS[name] & 31) for name in ("rs1", "rs2", "rs3")]
 
 
-def steps(told: Pipeline) -> Iterator[Step]:
+def steps(recorded: Pipeline) -> Iterator[Step]:
     """Yield the steps of the second `fmadd.s`, cycle by cycle."""
-    yield from front_steps(told)
-    yield from issue_steps(told)
-    yield from operand_steps(told)
-    yield from result_steps(told)
+    yield from front_steps(recorded)
+    yield from issue_steps(recorded)
+    yield from operand_steps(recorded)
+    yield from result_steps(recorded)
 
 
-def front_steps(told: Pipeline) -> Iterator[Step]:
+def front_steps(recorded: Pipeline) -> Iterator[Step]:
     """Yield the steps until the instruction is the next of its warp."""
-    producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
+    producer, life = recorded.lives[PRODUCER], recorded.lives[CONSUMER]
     warp, half = life.warp, life.pc >> 2 & 1
     assert life.requested is not None and life.fetched is not None and producer.issued is not None
     yield Step(
@@ -106,12 +106,12 @@ def front_steps(told: Pipeline) -> Iterator[Step]:
     )
 
 
-def issue_steps(told: Pipeline) -> Iterator[Step]:
+def issue_steps(recorded: Pipeline) -> Iterator[Step]:
     """Yield the steps until the instruction has a collector."""
-    producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
+    producer, life = recorded.lives[PRODUCER], recorded.lives[CONSUMER]
     warp = life.warp
     board = f"core0.issue_stage.scoreboard.warp_{warp}"
-    ((reason, first, end),) = held_up(told)[life.number]
+    ((reason, first, end),) = held_up(recorded)[life.number]
     assert producer.dispatched is not None and life.issued is not None
     for cycle in range(first, end):
         text = {
@@ -148,9 +148,9 @@ def issue_steps(told: Pipeline) -> Iterator[Step]:
     )
 
 
-def operand_steps(told: Pipeline) -> Iterator[Step]:
+def operand_steps(recorded: Pipeline) -> Iterator[Step]:
     """Yield the steps that gather the operands."""
-    producer, life = told.lives[PRODUCER], told.lives[CONSUMER]
+    producer, life = recorded.lives[PRODUCER], recorded.lives[CONSUMER]
     collector = f"core0.collectors.collector_{life.collector}"
     from_banks = [source for k, source in enumerate(sources(life)) if not life.pending >> k & 1]
     assert producer.done is not None
@@ -179,9 +179,9 @@ def operand_steps(told: Pipeline) -> Iterator[Step]:
         yield Step(cycle, text, signals)
 
 
-def result_steps(told: Pipeline) -> Iterator[Step]:
+def result_steps(recorded: Pipeline) -> Iterator[Step]:
     """Yield the steps from the unit on."""
-    life = told.lives[CONSUMER]
+    life = recorded.lives[CONSUMER]
     port = int(Port.FP32)
     assert life.dispatched is not None and life.offered is not None and life.done is not None
     yield Step(
@@ -224,12 +224,12 @@ def program() -> str:
 
 def lives() -> str:
     """Return the table of all instructions: first cycle of each stage, completion, stalls."""
-    told = pipeline()
+    recorded = pipeline()
     names = [meaning.partition(":")[0] for meaning in STAGES.values()]
     rows = []
-    for life in told.lives:
-        stages = {letter: start for letter, start, _ in stages_of(life, told.end)}
-        holds = ", ".join(f"{name} {a} to {b - 1}" for name, a, b in held_up(told)[life.number])
+    for life in recorded.lives:
+        stages = {letter: start for letter, start, _ in stages_of(life, recorded.end)}
+        holds = ", ".join(f"{name} {a} to {b - 1}" for name, a, b in held_up(recorded)[life.number])
         cycles = [str(stages[letter]) for letter in STAGES]
         rows.append([f"`{disassemble(life.word or 0)}`", *cycles, str(life.done), holds])
     return table(["instruction", *names, "done", "stalled by"], rows)

@@ -23,13 +23,13 @@ text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
 LEFT, WIDTH, HEIGHT, TOP = 250, 18, 26, 30
 
 
-def picture(told: Pipeline, producer: int, consumer: int) -> str:
+def picture(recorded: Pipeline, producer: int, consumer: int) -> str:
     """Return the picture as SVG: a row for each instruction, a column for each cycle.
 
     `consumer`, the next instruction, captures the result of `producer` from a bus.
     """
-    end = max(life.done or 0 for life in told.lives) + 2
-    width, height = LEFT + WIDTH * end + 8, TOP + HEIGHT * len(told.lives) + 54
+    end = max(life.done or 0 for life in recorded.lives) + 2
+    width, height = LEFT + WIDTH * end + 8, TOP + HEIGHT * len(recorded.lives) + 54
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
         f"<style>\n{STYLE}\n</style>",
@@ -38,10 +38,10 @@ def picture(told: Pipeline, producer: int, consumer: int) -> str:
         x = LEFT + WIDTH * cycle
         parts.append(f'<line class="line" x1="{x}" y1="{TOP - 8}" x2="{x}" y2="{height - 50}"/>')
         parts.append(f'<text class="dim" x="{x + 3}" y="{TOP - 12}">{cycle}</text>')
-    for row, life in enumerate(told.lives):
-        is_told = life.number in (producer, consumer)
-        parts += drawn(told, life, TOP + HEIGHT * row, is_told=is_told)
-    parts.append(snoop(told.lives[producer]))
+    for row, life in enumerate(recorded.lives):
+        is_marked = life.number in (producer, consumer)
+        parts += drawn(recorded, life, TOP + HEIGHT * row, is_marked=is_marked)
+    parts.append(snoop(recorded.lives[producer]))
     x = 8
     for letter, name in NAMES.items():
         parts.append(rectangle(letter, x, height - 32, 14, 18))
@@ -57,15 +57,15 @@ def rectangle(kind: str, x: int, y: int, width: int, height: int) -> str:
     return f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}"/>'
 
 
-def drawn(told: Pipeline, life: Life, y: int, *, is_told: bool) -> Iterator[str]:
+def drawn(recorded: Pipeline, life: Life, y: int, *, is_marked: bool) -> Iterator[str]:
     """Yield the row of an instruction."""
-    told_of = ' class="told"' if is_told else ""
-    yield f'<text{told_of} x="8" y="{y + 17}">{disassemble(life.word or 0)}</text>'
-    for letter, start, end in stages_of(life, told.end):
+    mark = ' class="told"' if is_marked else ""
+    yield f'<text{mark} x="8" y="{y + 17}">{disassemble(life.word or 0)}</text>'
+    for letter, start, end in stages_of(life, recorded.end):
         x, wide = LEFT + WIDTH * start, WIDTH * (end - start)
         yield rectangle(letter, x, y + 3, wide - 1, HEIGHT - 6)
         yield f'<text class="on" x="{x + 5}" y="{y + 17}">{letter}</text>'
-    for name, start, end in held_up(told)[life.number]:
+    for name, start, end in held_up(recorded)[life.number]:
         if name == StallReason.SCOREBOARD.name.lower():
             x, wide = LEFT + WIDTH * start, WIDTH * (end - start)
             yield rectangle("hold", x, y + 3, wide - 1, HEIGHT - 6)

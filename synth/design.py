@@ -58,16 +58,16 @@ class ClassifyingEmitter(Emitter):
 
     def convert(self, elaboratable, ports, name: str):
         fragment = Fragment.get(elaboratable, self)
-        self.note(fragment, name)
+        self.record_classes(fragment, name)
         return super().convert(fragment, ports, name)
 
-    def note(self, fragment, name: str):
+    def record_classes(self, fragment, name: str):
         """Record the classes of a fragment and its subfragments."""
         for origin in fragment.origins or ():
             if isinstance(origin, wiring.Component):
                 self.classes.setdefault(name, type(origin).__name__)
         for child, child_name, _ in fragment.subfragments:
-            self.note(child, f"{name}.{child_name}")
+            self.record_classes(child, f"{name}.{child_name}")
 
 
 def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:

@@ -92,7 +92,7 @@ def fpga(
             verilog = emit(test, DESIGN).verilog
             folder = Path(name)
             build = build_bitstream(
-                target, verilog, DESIGN, folder, wanted=hertz, seed=seed, progress=progress
+                target, verilog, DESIGN, folder, requested=hertz, seed=seed, progress=progress
             )
             (folder / f"{DESIGN}.v").write_text(verilog)
             (folder / "board.v").write_text(board_top(target, DESIGN))

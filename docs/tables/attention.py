@@ -11,8 +11,8 @@ MASKS = ("", " --causal")
 
 def runs_of(mask: str) -> dict[str, Stored]:
     """Return the runs with an option of the mask by preset."""
-    wanted = bool(mask)
-    runs = (run for run in read("attention") if ("--causal" in run.command) == wanted)
+    is_causal = bool(mask)
+    runs = (run for run in read("attention") if ("--causal" in run.command) == is_causal)
     return {run.result["preset"]: run for run in runs}
 
 

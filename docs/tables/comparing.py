@@ -21,8 +21,8 @@ def sample() -> str:
     (run,) = read("compare")
     lines = "\n".join(line.rstrip() for line in run.output.rstrip().splitlines())
     parts = lines.split("\n\n")
-    note = lines.splitlines()[-1]
-    text = "\n\n".join([*parts[:SHOWN_PARTS], f" …\n{note}"])
+    remark = lines.splitlines()[-1]
+    text = "\n\n".join([*parts[:SHOWN_PARTS], f" …\n{remark}"])
     return f"\n{commands([run])}\n\n```\n{text}\n```\n\n{measured_at([run])}\n"
 
 

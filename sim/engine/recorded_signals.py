@@ -29,12 +29,12 @@ def recording_states(verilog: str) -> str:
 
 def recording_in(module: str) -> str:
     """Return a module whose waveforms have only its registers, ports and read data."""
-    arrays = {found[2] for found in DECLARATION.finditer(module) if found[2]}
-    kept = set(PORT.findall(module))
-    kept |= {name for name, source in READ.findall(module) if source in arrays}
+    arrays = {declaration[2] for declaration in DECLARATION.finditer(module) if declaration[2]}
+    visible = set(PORT.findall(module))
+    visible |= {name for name, source in READ.findall(module) if source in arrays}
 
     def hidden(declaration: re.Match) -> str:
-        if declaration[1] in kept:
+        if declaration[1] in visible:
             return declaration[0]
         return f"/*verilator tracing_off*/\n{declaration[0]}/*verilator tracing_on*/\n"
 

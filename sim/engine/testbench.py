@@ -51,9 +51,11 @@ def require_no_loop(design: DesignT, *arguments, **options) -> DesignT:
     is_made = isinstance(design, Elaboratable)
     kind = type(design) if is_made else design
     # Amaranth records the place of construction in `_MustUse` attributes.
-    said = {name: each for name, each in vars(design).items() if not name.startswith("_MustUse")}
+    attributes = {
+        name: value for name, value in vars(design).items() if not name.startswith("_MustUse")
+    }
     try:
-        key = (kind, describe([said if is_made else arguments, options]))
+        key = (kind, describe([attributes if is_made else arguments, options]))
     except TypeError:  # an attribute cannot be described: equality is unknown
         key = None
     if key is None or key not in converted:

@@ -48,8 +48,8 @@ def compile_generated(
     header = directory / "Vtop__pch.h"
     with scratch_folder() as folder, ThreadPoolExecutor() as pool:
         compiled = {
-            kind: pool.submit(precompile, compiler, header, each, folder / kind)
-            for kind, each in flags.items()
+            kind: pool.submit(precompile, compiler, header, level_flags, folder / kind)
+            for kind, level_flags in flags.items()
         }
         jobs = []
         for source in directory.glob("*.cpp"):

@@ -243,7 +243,7 @@ def build_model(
     def build(directory: Path) -> None:
         (directory / "binding.hpp").write_text(binding)
         local = with_headers(compiler, verilator.root, levels["fast"])
-        local += [f"-I{each}" for each in (directory, verilated, NATIVE)]
+        local += [f"-I{folder}" for folder in (directory, verilated, NATIVE)]
         (directory / "model.cpp").write_text(together(verilated, NATIVE / "model.cpp"))
         compile_all(compiler, [(directory / "model.cpp", directory / "model.o", local)], progress)
         shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
@@ -278,17 +278,17 @@ def verilated_objects(
     def build(directory: Path) -> None:
         build_in_background(*meanwhile)
         generate(verilator.program, verilator.root, name, verilog, verilate, directory, progress)
-        kept = {".o", ".h"}
+        suffixes = {".o", ".h"}
         if left_for_later(directory, optimize):
-            kept.add(".cpp")
+            suffixes.add(".cpp")
         else:
             flags = {
-                level: [*with_headers(compiler, verilator.root, each), f"-I{directory}"]
-                for level, each in levels.items()
+                level: [*with_headers(compiler, verilator.root, level_flags), f"-I{directory}"]
+                for level, level_flags in levels.items()
             }
             compile_generated(compiler, directory, flags, progress)
         for path in directory.iterdir():
-            if path.suffix not in kept:
+            if path.suffix not in suffixes:
                 path.unlink()
 
     key = digest([

@@ -221,7 +221,7 @@ class Machine(Generic[HarnessT, MemoryT]):
 
     def take_facts(self, facts: dict[str, Any]) -> None:
         """Restore the state that `run_facts` returned; the run continues."""
-        self.channels_before = [ChannelStatistics(**each) for each in facts["channels"]]
+        self.channels_before = [ChannelStatistics(**statistics) for statistics in facts["channels"]]
         self.clocked_before, self.seconds = facts["clocked"], facts["seconds"]
         self.has_run = True
 

@@ -75,9 +75,9 @@ def place_buffers(
         if address < ARGUMENTS + ARGUMENTS_BYTES and address + nbytes > ARGUMENTS - PAGE:
             address = ARGUMENTS + ARGUMENTS_BYTES + PAGE
         if address + nbytes > limit:
-            room, wanted = limit - BUFFERS_BASE, sum(sizes.values())
+            room, total = limit - BUFFERS_BASE, sum(sizes.values())
             raise UserError(
-                f"buffers must have at most {room >> 20:,} MiB together, not {wanted >> 20:,} MiB "
+                f"buffers must have at most {room >> 20:,} MiB together, not {total >> 20:,} MiB "
                 f"({name} has {nbytes:,} bytes): choose a smaller size"
             )
         placed[name] = Region(f"buffer {name}", address, nbytes)

@@ -67,13 +67,13 @@ class Stacks:
 
     def strayed(self, core: int, warp: int, state: WarpState) -> list[list[int]]:
         """Return the active lanes whose stack pointer is below their stack, with the distance."""
-        found: list[list[int]] = []
+        strays: list[list[int]] = []
         for lane, pointer in enumerate(state.integers[STACK_POINTER].tolist()):
             low = self.top(core, warp, lane) - self.bytes_per_thread
             # A stack pointer is 0 until start-up code sets it.
             if state.mask >> lane & 1 and 0 < pointer < low:
-                found.append([lane, low - pointer])
-        return found
+                strays.append([lane, low - pointer])
+        return strays
 
 
 def require_stack_bytes(config: MachineConfig, nbytes: int) -> None:

@@ -25,15 +25,15 @@ def state_registers(config: MachineConfig) -> dict[str, int]:
     return far | fault_registers(config)
 
 
-def ask(machine: Machine, questions: CommandList) -> list[int]:
-    """Read registers of a stopped cluster; return the values that it answers.
+def read_registers(machine: Machine, reads: CommandList) -> list[int]:
+    """Read registers of a stopped cluster; return the values of its responses.
 
     The machine continues to run during the reads.
     """
-    commands, harness = questions.array(), machine.harness
-    wanted = np.count_nonzero(commands[:, 0] == Operation.READ)
+    commands, harness = reads.array(), machine.harness
+    count = np.count_nonzero(commands[:, 0] == Operation.READ)
     harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
-    while harness.state().stop == StopReason.NONE and harness.state().reads < wanted:
+    while harness.state().stop == StopReason.NONE and harness.state().reads < count:
         machine.engine.run(harness, QUIET_CYCLES)
     return [int(value) for value in harness.reads()]
 
@@ -48,15 +48,15 @@ def flush_caches(machine: Machine) -> None:
         commands.write(flush, 1)
         commands.wait_equal(flush, 0)
     commands.read(flush)
-    ask(machine, commands)
+    read_registers(machine, commands)
 
 
 def read_faults(machine: Machine, config: MachineConfig) -> dict[str, int]:
     """Read the error registers of a finished cluster; return the input of `describe_faults`."""
-    registers, questions = fault_registers(config), CommandList()
+    registers, reads = fault_registers(config), CommandList()
     for address in registers.values():
-        questions.read(address)
-    return dict(zip(registers, ask(machine, questions), strict=True))
+        reads.read(address)
+    return dict(zip(registers, read_registers(machine, reads), strict=True))
 
 
 def describe_units(machine: Machine, config: MachineConfig) -> str:
@@ -65,17 +65,17 @@ def describe_units(machine: Machine, config: MachineConfig) -> str:
     The machine continues to run during the register reads; its previous state is lost.
     """
     registers, table = state_registers(config), counter_table(config)
-    questions = CommandList()
+    reads = CommandList()
     for address in registers.values():
-        questions.read(address)
+        reads.read(address)
     for _ in range(2):
         for counter in table:
-            questions.read(counter.address)
-    answers = ask(machine, questions)
-    if len(answers) < len(questions):
+            reads.read(counter.address)
+    responses = read_registers(machine, reads)
+    if len(responses) < len(reads):
         return "the control port does not respond"
-    values = dict(zip(registers, answers, strict=False))
-    before, after = answers[len(registers) : -len(table)], answers[-len(table) :]
+    values = dict(zip(registers, responses, strict=False))
+    before, after = responses[len(registers) : -len(table)], responses[-len(table) :]
     counting = [
         f"{counter.name} ({counter.meaning})"
         for counter, first, second in zip(table, before, after, strict=True)

@@ -73,10 +73,10 @@ def open_macros(nand2: float) -> list[Macro]:
 def read_energy_macros(path: Path) -> list[Macro]:
     """Return the macros of a table; raise `UserError` if it lacks energies or leakage."""
     macros = read_macros(path)
-    wanted = {what: column for what, (column, *_) in ENERGY_COLUMNS.items()}
-    if missing := [column for what, column in wanted.items() if getattr(macros[0], what) is None]:
+    headings = {what: column for what, (column, *_) in ENERGY_COLUMNS.items()}
+    if missing := [column for what, column in headings.items() if getattr(macros[0], what) is None]:
         raise UserError(
-            f"--sram-table must have the columns {', '.join(wanted.values())} for energy; {path} "
+            f"--sram-table must have the columns {', '.join(headings.values())} for energy; {path} "
             f"has none called {', none called '.join(missing)}"
         )
     return macros

@@ -199,11 +199,11 @@ def variables_of(
         elif owners and (declared := VARIABLE.match(line.strip())):
             width, code, signal = int(declared[1]), declared[2], declared[3]
             for block, below in owners:
-                name, wanted = below + signal, blocks[block]
-                if name in wanted.names or name == wanted.clock:
+                name, recorded = below + signal, blocks[block]
+                if name in recorded.names or name == recorded.clock:
                     variable = found.setdefault(code, Variable(width=width))
                     variable.names.append((block, name))
-                    if name == wanted.clock:
+                    if name == recorded.clock:
                         variable.edges = []
     return found
 

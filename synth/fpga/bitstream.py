@@ -62,7 +62,7 @@ class Build:
         ``used`` and ``available`` for each resource of the chip.
     fmax : float
         Maximum frequency in hertz from the router's report.
-    wanted : float
+    requested : float
         Requested frequency in hertz.
     critical : list of str
         Signals along the slowest path.
@@ -73,7 +73,7 @@ class Build:
     cells: dict[str, int]
     used: dict[str, dict[str, int]]
     fmax: float
-    wanted: float
+    requested: float
     critical: list[str]
 
 
@@ -118,10 +118,10 @@ endmodule
 """
 
 
-def constraints(board: Board, wanted: float) -> str:
+def constraints(board: Board, requested: float) -> str:
     """Return the pin constraints of `board_top` for the family's router.
 
-    The clock is routed for `wanted` hertz, independent of the board's own frequency.
+    The clock is routed for `requested` hertz, independent of the board's own frequency.
     """
     pins = {"clk": board.clock}
     pins |= {f"light_{number}": pin for number, pin in enumerate(board.lights)}
@@ -137,7 +137,7 @@ def constraints(board: Board, wanted: float) -> str:
         if attributes:
             lines.append(f'IOBUF PORT "{port}" {attributes};')
     if board.family == "ecp5":
-        lines.append(f'FREQUENCY PORT "clk" {wanted / 1e6:g} MHZ;')
+        lines.append(f'FREQUENCY PORT "clk" {requested / 1e6:g} MHZ;')
     return "\n".join(lines) + "\n"
 
 
@@ -147,7 +147,7 @@ def build_bitstream(
     design: str,
     folder: Path,
     *,
-    wanted: float,
+    requested: float,
     seed: int = 1,
     progress: Progress = lambda *_: None,
 ) -> Build:
@@ -163,7 +163,7 @@ def build_bitstream(
         Name of its top module.
     folder : Path
         Existing working folder of the tools.
-    wanted : float
+    requested : float
         Target frequency in hertz, at least the board's clock.
     seed : int
         Seed of the placer.
@@ -186,12 +186,12 @@ def build_bitstream(
         )
     (folder / "design.json").write_text(made["design.json"])
     suffix = "lpf" if board.family == "ecp5" else "pcf"
-    (folder / f"board.{suffix}").write_text(constraints(board, wanted))
+    (folder / f"board.{suffix}").write_text(constraints(board, requested))
     progress("placing and routing", 1, 3)
     routed = "design.config" if board.family == "ecp5" else "design.asc"
     package = board.package.lower()
     arguments = ["--json", "design.json", f"--{suffix}", f"board.{suffix}", board.die]
-    arguments += ["--freq", f"{wanted / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
+    arguments += ["--freq", f"{requested / 1e6:g}", "--seed", str(seed), "--timing-allow-fail"]
     arguments += ["--report", "report.json", "--log", "route.log", "-q"]
     if board.family == "ecp5":
         arguments += ["--package", board.package.replace("BG", "CABGA").replace("MG", "CSFBGA")]
@@ -212,7 +212,7 @@ def build_bitstream(
         cells=cells,
         used={kind: places for kind, places in report["utilization"].items() if places["used"]},
         fmax=clock["achieved"] * 1e6,
-        wanted=wanted,
+        requested=requested,
         critical=critical_signals(report),
     )
 

@@ -40,17 +40,17 @@ def faults_of(table):
 
 def count_accesses(monkeypatch):
     """Return counters of register writes to devices, and of reads."""
-    told, asked = Counter(), Counter()
+    writes, reads = Counter(), Counter()
     write, read = Devices.write, Devices.read
 
     def counted_write(self, offset, data):
-        told[offset] += 1
+        writes[offset] += 1
         write(self, offset, data)
 
     def counted_read(self, offset):
-        asked[offset] += 1
+        reads[offset] += 1
         return read(self, offset)
 
     monkeypatch.setattr(Devices, "write", counted_write)
     monkeypatch.setattr(Devices, "read", counted_read)
-    return told, asked
+    return writes, reads

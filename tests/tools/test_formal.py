@@ -105,7 +105,7 @@ def wrong_path(right):
 
 @pytest.mark.slow
 @needs_solver
-def test_a_proof_that_fails_is_told_with_exit_code_1(tmp_path):
+def test_a_proof_that_fails_is_reported_with_exit_code_1(tmp_path):
     """Uses a copy of the RTL in which an arbiter may grant two requesters."""
     fault = PROOFS["arbiter_5"].faults[0]
     sources = tmp_path / "sources"
@@ -151,7 +151,7 @@ def test_every_property_has_a_fault():
         (["queue", "--workers", "0"], "workers must be at least 1, not 0"),
     ],
 )
-def test_bad_input_is_told_in_one_sentence(arguments, sentence):
+def test_bad_input_is_reported_in_one_sentence(arguments, sentence):
     done = run_formal(*arguments)
     assert done.returncode == 2
     assert sentence in done.stderr

@@ -153,10 +153,10 @@ def block_library(
                 verilator.program, verilator.root, design.name, verilog, verilate, folder, None
             )
             (folder / "block_ports.hpp").write_text(header)
-            local = [f"-I{each}" for each in (NATIVE, NATIVE / "blocks", folder)]
+            local = [f"-I{path}" for path in (NATIVE, NATIVE / "blocks", folder)]
             options = {
-                level: [*with_headers(compiler, verilator.root, each), *local]
-                for level, each in levels.items()
+                level: [*with_headers(compiler, verilator.root, level_flags), *local]
+                for level, level_flags in levels.items()
             }
             jobs = [
                 (source, source.with_suffix(".o"), options[level])

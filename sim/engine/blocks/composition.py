@@ -51,10 +51,10 @@ def build_composition(
     parts = partition(emission)
     steps = schedule(parts)
     clocks = {part.design: tuple(part.clocks) for part in parts.parts}
-    found = block_libraries(
+    paths = block_libraries(
         list(clocks.items()), optimize=optimize, trace=trace, flags=flags, progress=progress
     )
-    libraries = {design.name: path for design, path in zip(clocks, found, strict=True)}
+    libraries = {design.name: path for design, path in zip(clocks, paths, strict=True)}
     text = plan_text(parts, steps, libraries, Layout.of(emission))
     formats = {name: path.with_name(IDENTITY).read_text() for name, path in libraries.items()}
     identity = digest([plan_text(parts, steps, formats, Layout.of(emission)), *native_key()])

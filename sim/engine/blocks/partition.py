@@ -89,7 +89,7 @@ class Cutter:
         self.blocks = {
             one.name: one for one in instances if one.name in direct and self.is_block(one)
         }
-        self.kept = {one.name: one for one in instances if one.name not in self.blocks}
+        self.in_rest = {one.name: one for one in instances if one.name not in self.blocks}
 
     def clocks(self, instance: EmittedInstance) -> dict[str, str]:
         """Return the clock domain of the top at each clock port of an instance."""
@@ -132,7 +132,7 @@ class Cutter:
             if module not in below and module in texts:
                 below[module] = None
                 waiting += sorted(set(instances_below(texts[module]).values()), reverse=True)
-        return BlockDesign(name, "".join(texts[each] for each in below), ports_of(texts[name]))
+        return BlockDesign(name, "".join(texts[module] for module in below), ports_of(texts[name]))
 
     def is_direct(self, piece: NetPiece) -> bool:
         """Return whether a piece comes straight from a block or an input of the top."""
@@ -154,14 +154,14 @@ class Cutter:
     @cached_property
     def rest(self) -> Part:
         """The part with everything outside of the blocks."""
-        wanted: dict[str, tuple[NetPiece, ...]] = {
+        outputs: dict[str, tuple[NetPiece, ...]] = {
             port: pieces for port, pieces in self.sinks() if not all(map(self.is_direct, pieces))
         }
         text = rest_text(
             self.texts[self.emission.name],
             {name: instance.module for name, instance in self.blocks.items()},
             {module: ports_of(text) for module, text in self.texts.items()},
-            set(wanted),
+            set(outputs),
         )
         design = self.design(self.emission.name, self.texts | {self.emission.name: text})
         given = {port.name: port for port in design.ports if port.direction == "input"}
@@ -179,12 +179,12 @@ class Cutter:
                 for name, port in given.items()
                 if name not in self.domains
             },
-            {name: frozenset(self.depends(pieces)) for name, pieces in wanted.items()},
+            {name: frozenset(self.depends(pieces)) for name, pieces in outputs.items()},
         )
 
     def depends(self, pieces: tuple[NetPiece, ...]) -> set[str]:
         """Return the inputs of the rest that a value depends on combinationally."""
-        found: set[str] = set()
+        inputs: set[str] = set()
         seen: set[tuple[str, str]] = set()
         waiting = list(origins_of(pieces))
         while waiting:
@@ -193,12 +193,12 @@ class Cutter:
                 continue
             seen.add((name, port))
             if name == TOP or name in self.blocks:
-                found.add(port if name == TOP else rest_port(name, port))
+                inputs.add(port if name == TOP else rest_port(name, port))
                 continue
-            instance = self.kept[name]
+            instance = self.in_rest[name]
             for source in self.emission.paths[instance.module][port]:
                 waiting += origins_of(instance.inputs[source])
-        return found
+        return inputs
 
 
 def origins_of(pieces: tuple[NetPiece, ...]) -> Iterator[tuple[str, str]]:

@@ -115,9 +115,9 @@ def live_assignments(
         for number in by_name.get(waiting.pop(), []):
             if number not in live:
                 live.add(number)
-                found = identifiers(assignments[number][1]) - used
-                used |= found
-                waiting += found
+                sources = identifiers(assignments[number][1]) - used
+                used |= sources
+                waiting += sources
     return [assignments[number] for number in sorted(live)], used
 
 

@@ -48,7 +48,7 @@ class Driver:
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 4, 8])
-def test_all_meet_in_as_many_cycles_as_there_are_cores(cores):
+def test_all_arrive_in_as_many_cycles_as_there_are_cores(cores):
     """The release comes in the cycle after the last arrival; the cores may arrive again at once."""
     driver = Driver(cores, 2)
 

@@ -122,7 +122,7 @@ def test_words_and_accesses_of_a_core_take_turns():
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.quick(2)
-def test_words_and_accesses_of_a_warp_come_in_its_order(seed):
+def test_words_and_accesses_of_a_warp_arrive_in_its_order(seed):
     bench = UnitRegisterBusBench(CONFIGS["two"], seed=seed, stall=0.6)
     program = Program(bench.cores[0], bench.speakers[0], bench.rng, 60)
     bench.cores[0], bench.speakers[0] = program, Speaker(bench.dut.command[1], [], bench.rng, 0)

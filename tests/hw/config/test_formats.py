@@ -118,7 +118,7 @@ def test_special_codes(form):
 
 
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
-def test_codes_are_ordered_and_come_back(form):
+def test_codes_are_ordered_and_restored(form):
     codes = np.arange(1 << form.magnitude_width)
     values = floats.decode(codes, form)
     finite = np.isfinite(values)

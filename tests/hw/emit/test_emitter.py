@@ -30,7 +30,7 @@ class ElementConfig:
 
     width: int = 8
     deep: bool = False
-    note: str = field(default="", repr=False)
+    remark: str = field(default="", repr=False)
 
 
 class ScaleStep(SharedBlock):
@@ -323,11 +323,11 @@ def name_of(block):
     return module_name(block)
 
 
-def test_names_tell_class_and_every_field():
+def test_names_have_class_and_every_field():
     name = name_of(ScaleStep(ElementConfig()))
     assert re.fullmatch(r"scale_step_[0-9a-f]{8}", name)
     assert name_of(Pair(ElementConfig())) != name
-    for change in ({"width": 9}, {"deep": True}, {"note": "hidden from repr"}):
+    for change in ({"width": 9}, {"deep": True}, {"remark": "hidden from repr"}):
         assert name_of(ScaleStep(replace(ElementConfig(), **change))) != name
 
 

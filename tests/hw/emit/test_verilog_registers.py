@@ -125,7 +125,7 @@ def test_next_value_that_is_used_stays(old, new):
     assert with_whole_registers(text) == text
 
 
-def test_modules_are_told_apart():
+def test_modules_are_distinguished():
     """Names of one module have no meaning in another."""
     other = "module other(\\$2 );\n  input \\$2 ;\nendmodule\n"
     assert with_whole_registers(TWO_BLOCKS + other) == ONE_BLOCK + other

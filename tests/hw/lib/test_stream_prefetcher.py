@@ -93,7 +93,7 @@ def test_streams_take_turns():
     assert found == [start + n for n in range(2, 8) for start in (1000, 2000)]
 
 
-def test_streams_that_meet_are_one():
+def test_streams_that_overlap_are_one():
     """The second begins far after the first, whose next line is then one of both."""
     assert proposals([1000, 1001, 1100, 1101, 1002]) == [*range(1003, 1009)]
 

@@ -53,7 +53,7 @@ def test_cores_are_started_once():
     control_bench(body)
 
 
-def test_a_run_ends_when_all_is_in_dram_and_the_host_may_ask_for_that():
+def test_a_run_ends_when_all_is_in_dram_and_the_host_may_request_that():
     async def body(ctx, dut):
         bus = dut.registers
         assert (await access(ctx, bus, "flush", 2))[1] == 1
@@ -131,7 +131,7 @@ def test_of_faults_of_one_cycle_the_lowest_core_is_first():
     control_bench(body)
 
 
-def test_the_console_keeps_what_fits_and_tells_what_was_lost():
+def test_the_console_keeps_what_fits_and_states_what_was_lost():
     async def body(ctx, dut):
         sent = [bytearray(), bytearray()]
         for n in range(CONSOLE_BYTES // 2 + 4):

@@ -95,7 +95,7 @@ def test_a_tuple_of_any_length():
         (["matrix=none", "matrix.rows=4"], "another setting takes matrix away"),
     ],
 )
-def test_wrong_settings_are_told(settings, message):
+def test_wrong_settings_are_reported(settings, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         override(MATRIX, settings)
 

@@ -213,7 +213,7 @@ def test_random_commands_do_what_loops_do(name):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_tile_is_told_to_be_where_it_counts(name):
+def test_a_tile_is_placed_where_it_counts(name):
     """Bytes outside the reported range do not affect the result; each byte inside does."""
     config, rng = CONFIGS[name], random.Random(name)
     golden, memory = CommandModel(MatrixUnitConfig.of(config)), memory_of(config, 1)

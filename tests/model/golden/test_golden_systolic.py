@@ -133,7 +133,7 @@ def test_products_that_vanish_leave_their_sign_where_nothing_follows(operand):
 
 
 @pytest.mark.parametrize("operand", FLOATS)
-def test_commands_along_k_meet_in_the_accumulator(operand):
+def test_commands_along_k_add_up_in_the_accumulator(operand):
     rng = np.random.default_rng(1)
     a, b = (nearest(rng.standard_normal(shape), operand) for shape in ((5, 70), (70, 6)))
     parts = [systolic_os(a[:, p], b[p], 99, operand=operand) for p in (slice(32), slice(32, 64))]

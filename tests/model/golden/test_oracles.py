@@ -187,7 +187,7 @@ def test_nowhere_else_is_anything_changed(operation):
 
 
 @pytest.mark.parametrize("wrong", [DOWN, TOWARD_ZERO, UP, NEAREST_AWAY])
-def test_a_wrong_mode_is_told(wrong):
+def test_a_wrong_mode_is_reported(wrong):
     a, b = operands.multiply_operands(np.random.default_rng(5), 10_000)
     assert np.any(floats.multiply(a, b) != qemu("fmul.s", a, b, rounding=wrong)[0])
     values = np.arange(-8192, 8192) / 4096  # with ties of each format
@@ -204,7 +204,7 @@ def test_a_wrong_mode_is_told(wrong):
         (lambda: small.decode_by_gfloat([0], INT8), "gfloat has no int8"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(call, message):
+def test_impossible_operations_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

@@ -66,7 +66,7 @@ def test_different_barriers_do_not_know_of_each_other(scope):
     assert waiting(iss) == set()
 
 
-def test_what_a_warp_waits_for_is_told():
+def test_what_a_warp_waits_for_is_reported():
     iss = ready({(0, 0): (5, 3), (1, 0): (5, 1)}, cores=2)
     arrive(iss, (0, 0))
     assert iss.warp(0, 0).waits == "barrier 5: 1 of 3 warps of core 0 have arrived"

@@ -53,7 +53,7 @@ def test_stores_copy_back():
     assert (bench.dma_read("stores_done"), bench.dma_read("loads_done")) == (1, 0)
 
 
-def test_one_thing_at_each_look_in_the_order_told():
+def test_one_effect_at_each_read_in_the_stated_order():
     bench = DeviceBench(TINY)
     for number in range(3):
         bench.dma(dram=DRAM_BASE, local=64 * number, shape=1 | 64 << 16)
@@ -61,8 +61,8 @@ def test_one_thing_at_each_look_in_the_order_told():
     bench.loop(COMPUTE)
     bench.loop(STORE)
     bench.loop(0x2F8)  # everything skipped
-    looks = [(bench.matrix_read("running"), bench.matrix_read("busy")) for _ in range(3)]
-    assert looks == [(3, 1), (1, 0), (0, 0)]
+    reads = [(bench.matrix_read("running"), bench.matrix_read("busy")) for _ in range(3)]
+    assert reads == [(3, 1), (1, 0), (0, 0)]
     assert bench.matrix_read("computes_done") == 1
 
 
@@ -131,7 +131,7 @@ def test_refused_jobs_and_commands_show_in_the_registers():
     assert np.array_equal(bench.memory.read(SHARED_BASE, TINY.shared.size), before)
 
 
-def test_what_is_queued_can_be_told():
+def test_what_is_queued_can_be_read():
     bench = DeviceBench(TINY)
     bench.loop(COMPUTE & ~0x18)
     text = bench.devices.describe()
@@ -303,7 +303,7 @@ def test_dram_that_was_not_placed_is_a_fault():
         bench.loop(0x2E0)
 
 
-def test_regions_meet_where_they_share_a_byte():
+def test_regions_overlap_where_they_share_a_byte():
     rng = random.Random(5)
     overlapping = 0
     for _ in range(3000):

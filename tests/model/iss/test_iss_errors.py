@@ -287,8 +287,8 @@ def test_divergent_branch(line, a0, mask, others):
     iss = placed(line, {A0: a0}, mask=mask, divergent_branch="vortex")
     assert iss.step(CORE, WARP).fault is None
     is_taken = {"beq": a0[last] == 0, "bne": a0[last] != 0, "bltu": a0[last] > 0}
-    wanted = ENTRY + (8 if is_taken[line.split()[0]] else 4)
-    assert (iss.warp(CORE, WARP).pc, iss.warp(CORE, WARP).mask) == (wanted, mask)
+    next_pc = ENTRY + (8 if is_taken[line.split()[0]] else 4)
+    assert (iss.warp(CORE, WARP).pc, iss.warp(CORE, WARP).mask) == (next_pc, mask)
 
 
 def test_divergent_jump():

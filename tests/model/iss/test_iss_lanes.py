@@ -79,8 +79,8 @@ def test_only_active_lanes_write_and_each_its_own_result(name, mask):
     state = iss.warp(0, 0)
     for other in set(range(1, 64)) - {row}:
         rows = state.floats if other >= 32 else state.integers
-        wanted = values.get(other, [OLD + other] * THREADS)
-        assert rows[other % 32].tolist() == wanted, other
+        right = values.get(other, [OLD + other] * THREADS)
+        assert rows[other % 32].tolist() == right, other
 
 
 @pytest.mark.parametrize("mask", MASKS)
@@ -129,8 +129,8 @@ def test_who_a_thread_is(name):
             give(iss, {}, core=core, warp=warp, mask=0b10110)
             iss.step(core, warp)
             for lane in (1, 2, 4):
-                wanted = IDENTITY[name](core, warp, lane)
-                assert lanes_of(iss, A0, core=core, warp=warp)[lane] == wanted
+                right = IDENTITY[name](core, warp, lane)
+                assert lanes_of(iss, A0, core=core, warp=warp)[lane] == right
             iss.set_warp(core, warp, mask=0)
 
 

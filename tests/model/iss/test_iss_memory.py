@@ -46,15 +46,15 @@ def test_every_hart_has_a_byte_lane_of_the_console():
     text = f"li t0, {CONSOLE_BASE}\ncsrr t1, mhartid\nandi t2, t1, {CONSOLE_LANES - 1}\n"
     text += "add t0, t0, t2\naddi t1, t1, 65\nsb t1, 0(t0)\nvx_tmc x0"
     iss = machine(text, warps=2, threads=4, cores=2)
-    told = []
-    iss.on_console = told.append
+    printed = []
+    iss.on_console = printed.append
     for core in range(2):
         give(iss, {}, core=core, mask=0b1011)
         give(iss, {}, core=core, warp=1, mask=0b0100)
     assert iss.run().stop is StopReason.DONE
     # Within one instruction from the lowest lane on; warps of both cores in turn.
     assert iss.console == b"ABDGIJLO"
-    assert b"".join(told) == iss.console
+    assert b"".join(printed) == iss.console
     iss.reset()
     assert iss.console == b""
 
@@ -155,9 +155,9 @@ def test_lanes_on_both_sides_of_any_boundary():
     iss.allow(0x8010_FFF8, 2)
     iss.allow(0x8010_FFFA, 14)
     assert iss.run().stop is StopReason.DONE
-    wanted = [0x8010_FFF8 + 4 * k for k in range(4)]
-    assert words_at(iss, 0x8010_FFF8, 4) == wanted
-    assert iss.warp(0, 0).integers[12].tolist() == wanted
+    expected = [0x8010_FFF8 + 4 * k for k in range(4)]
+    assert words_at(iss, 0x8010_FFF8, 4) == expected
+    assert iss.warp(0, 0).integers[12].tolist() == expected
 
 
 def test_a_fault_is_that_of_the_lowest_lane():

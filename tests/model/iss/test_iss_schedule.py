@@ -113,7 +113,7 @@ def test_steps_do_what_a_run_does():
     assert [words[hart] for hart in harts] == [h * h if h & 1 else h for h in harts]
 
 
-def test_what_a_step_tells():
+def test_what_a_step_returns():
     text = f"""
         li t0, 5
         vx_tmc t0
@@ -132,13 +132,18 @@ def test_what_a_step_tells():
     records = {}
     while (record := iss.step(0, 0)).fault is None:
         records[record.pc] = record
-    told = list(records.values())
-    assert [each.mask for each in told] == [1, 1, *[5] * (len(told) - 2)]
-    assert iss.history(0, 0) == [(each.pc, each.word, each.mask) for each in told]
-    assert told[0].rd == (RegisterClass.INTEGER, 5) and told[0].values.tolist() == [5, 0, 0, 0]
-    assert told[1].rd is None and told[1].access is None
-    assert told[2].values.tolist() == [0, 0, 2, 0]
-    store, load, convert, dropped = told[-4:]
+    retired = list(records.values())
+    assert [each.mask for each in retired] == [1, 1, *[5] * (len(retired) - 2)]
+    assert iss.history(0, 0) == [(each.pc, each.word, each.mask) for each in retired]
+    assert retired[0].rd == (RegisterClass.INTEGER, 5) and retired[0].values.tolist() == [
+        5,
+        0,
+        0,
+        0,
+    ]
+    assert retired[1].rd is None and retired[1].access is None
+    assert retired[2].values.tolist() == [0, 0, 2, 0]
+    store, load, convert, dropped = retired[-4:]
     addresses = [SHARED_BASE + 4, 0, SHARED_BASE + 20, 0]
     for each, is_store in ((store, True), (load, False)):
         assert (each.access.is_store, each.access.size) == (is_store, 2)

@@ -21,7 +21,7 @@ def path(iss):
 
 
 @pytest.mark.parametrize("mask", range(1, 16))
-def test_tmc_lets_lanes_of_the_mask_go_on(mask):
+def test_tmc_lets_lanes_of_the_mask_continue(mask):
     iss = machine("vx_tmc a0\ncsrr a1, thread_mask\nvx_tmc x0")
     # The mask is taken from the last lane; values of other lanes do not matter.
     give(iss, {A0: [5, 0, 0, mask]})
@@ -114,7 +114,7 @@ def test_a_side_may_be_empty(branch):
 
 
 @pytest.mark.parametrize("flag", [2, 0xFFFF_FFFE, 0])
-def test_join_looks_at_bit_0_of_the_last_active_lane(flag):
+def test_join_reads_bit_0_of_the_last_active_lane(flag):
     iss = machine("vx_split a1, a0, x0\nvx_join a2\nvx_join a2\nvx_tmc x0")
     give(iss, {A0: [1, 1, 0, 0], A2: [1, flag, flag ^ 1, 1]})
     # Lanes 0 and 1 are active, and lane 1 has bit 0 clear: nothing is joined.
@@ -169,7 +169,7 @@ def test_pred_without_lanes_and_with_an_empty_mask_ends_the_warp():
     assert not iss.warp(0, 0).active
 
 
-def test_lanes_loop_as_often_as_each_wants():
+def test_lanes_loop_as_often_as_each_needs():
     iss = machine(
         "csrr s0, thread_mask\nloop: snez t0, a0\nvx_pred t0, s0\nbeqz t0, end\n"
         "addi a0, a0, -1\naddi a1, a1, 1\nj loop\nend: csrr a2, thread_mask\nvx_tmc x0"

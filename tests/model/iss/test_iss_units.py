@@ -45,8 +45,8 @@ def test_integer_instructions_on_every_pair_of_borders(name):
         give(iss, {A0: a, A1: b})
         step(iss)
         operands = zip(a.tolist(), b.tolist(), strict=True)
-        wanted = [int(INTEGER[name](x, y)) & 0xFFFF_FFFF for x, y in operands]
-        assert lanes_of(iss, A2) == wanted
+        right = [int(INTEGER[name](x, y)) & 0xFFFF_FFFF for x, y in operands]
+        assert lanes_of(iss, A2) == right
 
 
 @pytest.mark.parametrize("threads", [5, 32])
@@ -68,8 +68,8 @@ def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
         active = mask >> np.arange(threads) & 1 == 1
         results, flags = qemu(name, *columns, rounding=mode)
         row = 5 + (32 if target == "f" else 0)
-        wanted = np.where(active, results, OLD + row)
-        assert lanes_of(iss, row) == wanted.tolist()
+        right = np.where(active, results, OLD + row)
+        assert lanes_of(iss, row) == right.tolist()
         assert iss.warp(0, 0).fflags == np.bitwise_or.reduce(flags[active])
 
 
@@ -115,9 +115,9 @@ def test_products_of_a_warp_accumulate_and_one_wait_is_for_all():
     )
     first = tiles.hgmma(a, b, registers)
     second = tiles.hgmma(a, b, first)
-    for wanted in (first, second, second):
+    for right in (first, second, second):
         step(iss)
-        assert np.array_equal(iss.warp(0, 0).floats, wanted)
+        assert np.array_equal(iss.warp(0, 0).floats, right)
     assert iss.step(0, 0).fault.cause is Cause.BAD_WAIT
 
 

@@ -53,7 +53,7 @@ def test_wspawn_of_an_active_warp_keeps_its_lanes():
     assert (iss.warp(0, 1).mask, iss.warp(0, 1).pc) == (0b1011, 0x8000_1000)
 
 
-def test_warp_0_ends_and_others_go_on():
+def test_warp_0_ends_and_others_continue():
     iss = machine(
         "csrr t0, num_warps\nla t1, go\nvx_wspawn t0, t1\nvx_tmc x0\n"
         "go: li t0, 6\nspin: addi t0, t0, -1\nbnez t0, spin\ncsrr a0, warp_mask\nvx_tmc x0"
@@ -138,7 +138,7 @@ def test_ecall_ends_warps_that_wait():
     assert not any(iss.warp(0, warp).active for warp in range(4))
 
 
-def test_a_reset_forgets_products_that_nobody_waited_for():
+def test_a_reset_drops_products_that_nobody_waited_for():
     iss = machine("hgmma a0, a0\nhgmma_wait", threads=8, tensor=SharedFedConfig())
     for resets in (False, True):
         iss.reset()

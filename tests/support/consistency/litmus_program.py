@@ -33,7 +33,7 @@ __all__ = ["BLOCK", "FIELD", "KEPT", "OUT", "PRODUCT", "LitmusProgram"]
 #: Addresses: all words; parameters by round and thread; values loaded by round and thread.
 FIELD, TABLE, OUT = (0x8010_0000 + 0x10_0000 * k for k in range(3))
 #: Bytes of a round's block of DRAM, and of shared memory; words of a thread in both tables.
-BLOCK, NEAR, TOLD, KEPT = 512, 32, 8, 4
+BLOCK, NEAR, REPORTED, KEPT = 512, 32, 8, 4
 WORD_BYTES = 4
 ADDRESSES = tuple(f"a{n}" for n in range(6))
 LOADED = ("t1", "t2", "t3", "t4")
@@ -84,7 +84,7 @@ class LitmusProgram:
         #: Addresses of the words of each round and instance.
         self.where: list[list[dict[str, int]]] = []
         self.first = np.zeros(BLOCK * rounds // 4, np.uint32)
-        self.table = np.zeros((rounds, self.harts, TOLD), np.uint32)
+        self.table = np.zeros((rounds, self.harts, REPORTED), np.uint32)
         for number in range(rounds):
             self.deal(number)
         self.program = self.place()
@@ -167,7 +167,7 @@ class LitmusProgram:
         yield START
         yield "csrr s11, mhartid"
         yield f"li s0, {TABLE}"
-        yield f"slli t0, s11, {(4 * TOLD).bit_length() - 1}"
+        yield f"slli t0, s11, {(4 * REPORTED).bit_length() - 1}"
         yield "add s0, s0, t0"
         yield f"li s1, {OUT}"
         yield f"slli t0, s11, {(4 * KEPT).bit_length() - 1}"
@@ -187,7 +187,7 @@ class LitmusProgram:
         for number, steps in enumerate(self.shape.steps):
             yield f"agent{number}: nop"
             yield from self.carry_out(number, steps)
-        yield f"end: li t0, {4 * TOLD * self.harts}\nadd s0, s0, t0"
+        yield f"end: li t0, {4 * REPORTED * self.harts}\nadd s0, s0, t0"
         yield f"li t0, {4 * KEPT * self.harts}\nadd s1, s1, t0"
         yield "addi s2, s2, -1\nbeqz s2, over\nj round"
         yield f"over: li gp, 0{END}"

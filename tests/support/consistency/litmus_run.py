@@ -72,8 +72,8 @@ def run_litmus(
                 if not place.startswith("s")
             )
             if "c" in where:
-                registers = {name: told(value) for name, value in registers.items()}
-                memory = tuple(map(told, memory))
+                registers = {name: plain(value) for name, value in registers.items()}
+                memory = tuple(map(plain, memory))
             outcome = tuple(registers[name] for name in sorted(registers)), memory
             seen.counts[outcome] += 1
             if outcome not in allowed(shape, beats_of(test, where)):
@@ -81,7 +81,7 @@ def run_litmus(
     return seen
 
 
-def told(value: int) -> int:
+def plain(value: int) -> int:
     """Return 1 for a product of the matrix unit, which stands for its inputs."""
     return 1 if value == PRODUCT else value
 

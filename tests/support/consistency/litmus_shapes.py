@@ -112,8 +112,8 @@ def coherent() -> Iterable[Shape]:
         halves = (Store("x", 0x1234, 0xFFFF), F, ld("x", "a")), (st("x", 5 << 16 | 6), F)
         yield Shape(f"half-and-word-{name}", halves, where)
     four = [(byte("x", n, 1 + n),) for n in range(4)]
-    looks = [(F, ld("x", "a")), (F, ld("x", "b")), (), ()]
-    yield Shape("four-bytes", tuple(a + b for a, b in zip(four, looks, strict=True)), FOUR)
+    loads = [(F, ld("x", "a")), (F, ld("x", "b")), (), ()]
+    yield Shape("four-bytes", tuple(a + b for a, b in zip(four, loads, strict=True)), FOUR)
     two = ((st("x", 1),), (st("x", 2),), (ld("x", "a"), ld("x", "b")), (ld("x", "c"), F))
     yield Shape("two-writers", two, FOUR)
 
@@ -151,10 +151,10 @@ def engines() -> Iterable[Shape]:
         yield Shape(f"dma-reads-store-{name}", (steps,), ((0, 0),))
         steps = (st("s1"), F, store, WAIT, *fence, ld("x", "a"))
         yield Shape(f"dma-writes-load-{name}", (steps,), ((0, 0),), weak)
-        told = (st("s1"), F, store, WAIT, st("y")), (ld("y", "a"), *fence, ld("x", "b"))
-        yield Shape(f"dma-writes-message-{name}", told, APART, () if there else ((1, 0),))
-        asked = (st("x"), *fence, st("y")), (ld("y", "a"), F, load, WAIT, ld("s1", "b"))
-        yield Shape(f"dma-reads-message-{name}", asked, APART)
+        threads = (st("s1"), F, store, WAIT, st("y")), (ld("y", "a"), *fence, ld("x", "b"))
+        yield Shape(f"dma-writes-message-{name}", threads, APART, () if there else ((1, 0),))
+        threads = (st("x"), *fence, st("y")), (ld("y", "a"), F, load, WAIT, ld("s1", "b"))
+        yield Shape(f"dma-reads-message-{name}", threads, APART)
     beside = (st("s1", 3), F, store, WAIT), (byte("x", 1, 5), byte("y", 2, 6), F, ld("x", "a"))
     yield Shape("dma-writes-among-bytes", beside, APART)
     yield Shape("dma-writes-in-a-beat", beside, APART, beat=True)
@@ -171,8 +171,8 @@ def products() -> Iterable[Shape]:
         name, fence = ("fence" if there else "none"), optional(F, there)
         weak = () if there else ((0,),)
         yield Shape(f"product-load-{name}", ((*drain, *fence, ld("c", "a")),), ((0, 0),), weak)
-        told = (*drain, st("y")), (ld("y", "a"), *fence, ld("c", "b"))
-        yield Shape(f"product-message-{name}", told, APART, () if there else ((1, 0),))
+        threads = (*drain, st("y")), (ld("y", "a"), *fence, ld("c", "b"))
+        yield Shape(f"product-message-{name}", threads, APART, () if there else ((1, 0),))
 
 
 def instructions() -> Iterable[Shape]:
@@ -183,8 +183,8 @@ def instructions() -> Iterable[Shape]:
         weak = () if there else ((0,),)
         yield Shape(f"code-own-{name}", ((st("i"), F, *fence, run),), ((0, 0),), weak)
         yield Shape(f"code-own-unfenced-{name}", ((st("i"), *fence, run),), ((0, 0),))
-        told = (st("i"), F, st("y")), (ld("y", "a"), F, *fence, run)
-        yield Shape(f"code-message-{name}", told, APART, () if there else ((1, 0),))
+        threads = (st("i"), F, st("y")), (ld("y", "a"), F, *fence, run)
+        yield Shape(f"code-message-{name}", threads, APART, () if there else ((1, 0),))
 
 
 SHAPES = {

@@ -151,18 +151,18 @@ class MemoryRaces:
 
     def lines(self, bursts: int) -> Iterator[str]:
         """Yield the rest of the program."""
-        yield from self.meet()
+        yield from self.synchronize()
         for epoch in range(self.epochs):
             self.ends.append((*self.counts, self.of_dma_at(epoch)))
             yield from self.command(epoch)
             for _ in range(bursts):
                 yield from self.burst(epoch)
             yield from self.finish()
-            yield from self.meet()
+            yield from self.synchronize()
         self.ends.append((*self.counts, self.of_dma_at(self.epochs)))
         yield f"li gp, 0{END}"
 
-    def meet(self) -> Iterator[str]:
+    def synchronize(self) -> Iterator[str]:
         """Yield a barrier of all warps with fences, so that each sees earlier stores of others."""
         yield f"fence rw, rw\nli t0, 1\nli t1, {self.core.warps}\nvx_bar t0, t1\nfence rw, rw"
 

@@ -92,8 +92,8 @@ def simulate_flat(
     with waveform.open() as lines:
         names = {*netlist.inputs, *netlist.outputs}
         file = WaveformFile(place=top, lines=lines)
-        wanted = {top: Recorded(names=names, clock=None)}
-        ports = read_waveforms([file], range(cycles), wanted)[top].signals
+        to_record = {top: Recorded(names=names, clock=None)}
+        ports = read_waveforms([file], range(cycles), to_record)[top].signals
     rows = rows_of(netlist, set(clocks), ports)
     states, captured = states_after_reset(machine, netlists, blocks, top, waveform)
     text = bench_of(netlist, clocks, states, captured, len(rows), RESET_CYCLES)
@@ -151,14 +151,14 @@ def states_after_reset(
     waveform: Path,
 ) -> tuple[list[bool], list[str]]:
     """Return states of flip-flops and read data of memories in the first recorded cycle."""
-    wanted = {}
+    to_record = {}
     for path, block in blocks.items():
         netlist = netlists[block]
         parts = {f"{part.name}.{port}" for part in netlist.opaque for port in part.outputs}
-        wanted[path] = Recorded(names={*netlist.names, *parts}, clock=None)
+        to_record[path] = Recorded(names={*netlist.names, *parts}, clock=None)
     with waveform.open() as lines:
         first_cycle = takewhile(lambda line: line.rstrip() != "#1", lines)
-        found = read_waveforms([WaveformFile(place=top, lines=first_cycle)], range(1), wanted)
+        found = read_waveforms([WaveformFile(place=top, lines=first_cycle)], range(1), to_record)
     recorded = {
         path: RecordedNets.of(netlists[block], found[path].signals)
         for path, block in blocks.items()

@@ -191,9 +191,9 @@ class Rv32:
 
     def state(self) -> State:
         """Return the architectural state."""
-        wanted = [*self.integers, *self.floats]
-        wanted += [self.names.UC_RISCV_REG_FCSR, self.names.UC_RISCV_REG_PC]
-        *values, fcsr, pc = self.machine.reg_read_batch(wanted)
+        registers = [*self.integers, *self.floats]
+        registers += [self.names.UC_RISCV_REG_FCSR, self.names.UC_RISCV_REG_PC]
+        *values, fcsr, pc = self.machine.reg_read_batch(registers)
         integers, floats = np.array(values, np.uint64).astype(np.uint32).reshape(2, 32)
         memory = bytes(self.machine.mem_read(*self.window))
         return State(pc, integers, floats, fcsr, memory)

@@ -112,7 +112,7 @@ class ClusterStress:
         self.add(f"srli s9, s11, {self.core.thread_width}", "csrr s10, warp_id")
         self.add(f"li s0, {TABLE}", "add s0, s0, s8")
         self.copy(FIRST, self.near)
-        self.meet(self.config.barriers - 1)
+        self.synchronize(self.config.barriers - 1)
         for epoch in range(epochs):
             self.epoch()
             self.add(f"li t0, {OUT + 4 * self.harts * epoch}", "add t0, t0, s8", "sw s4, 0(t0)")
@@ -127,7 +127,7 @@ class ClusterStress:
         self.add("sw t0, 0(s2)", "add s1, s1, t2", "add s2, s2, t2", "addi t1, t1, -1")
         self.add(f"bnez t1, {label}")
 
-    def meet(self, barrier: int) -> None:
+    def synchronize(self, barrier: int) -> None:
         """Add a barrier of all warps of all cores, as in `spica_barrier`."""
         self.add("fence rw, rw", *bar(barrier, self.core.warps))
         if self.config.barrier_scope == "core" and self.config.cores > 1:
@@ -157,11 +157,11 @@ class ClusterStress:
             here = self.label()
             self.add(f"li t0, {mask}", "srl t0, t0, s10", "andi t0, t0, 1")
             self.add(f"bnez t0, {here}", f"j {following}", f"{here}: nop")
-            mine = [(warp, errand) for warp, errand in drivers if warp % core.warps in group]
-            self.group(group, barrier, granules, mine)
+            of_group = [(warp, errand) for warp, errand in drivers if warp % core.warps in group]
+            self.group(group, barrier, granules, of_group)
             self.add(f"j {end}", f"{following}: nop")
         self.add(f"{end}: nop")
-        self.meet(barriers[-1])
+        self.synchronize(barriers[-1])
 
     def errands(self, shared: Territory, dram: Territory) -> list[Errand]:
         """Return the jobs of the engines in an epoch."""
@@ -183,7 +183,7 @@ class ClusterStress:
         rng, rounds = self.rng, self.rng.randint(1, 3)
         lanes = {id(errand): rng.randrange(self.core.threads) for _, errand in drivers}
         steps = [
-            (number, warp, lanes[id(errand)], self.tell(errand, step))
+            (number, warp, lanes[id(errand)], self.commands(errand, step))
             for warp, errand in drivers
             for number, step in enumerate(errand.steps)
         ]
@@ -234,7 +234,7 @@ class ClusterStress:
         self.add(f"li t0, {warp}", f"bne s9, t0, {label}", f"li t0, {1 << lane}", "vx_tmc t0")
         self.add(*lines, "li t0, -1", "vx_tmc t0", f"{label}: nop")
 
-    def tell(self, errand: Errand, step: list[tuple[int | None, int]]) -> list[str]:
+    def commands(self, errand: Errand, step: list[tuple[int | None, int]]) -> list[str]:
         """Return instructions that write one command to an engine."""
         lines = [f"li a7, {self.window + errand.base}"]
         for offset, value in step:
@@ -247,7 +247,7 @@ class ClusterStress:
         label = self.label()
         lines = [f"li a7, {self.window + errand.base}", f"{label}: lw t0, {errand.running}(a7)"]
         lines.append(f"bnez t0, {label}")
-        for offset in errand.told:
+        for offset in errand.reported:
             lines += [f"lw t0, {offset}(a7)", *fold("t0")]
         return lines
 
@@ -271,7 +271,7 @@ class ClusterStress:
             kinds.append(Use(register, size, is_own))
         self.tables.append(table)
         if rng.random() < 0.3:
-            self.look()
+            self.poll()
         rounds, label = rng.randint(1, ROUNDS), self.label()
         self.add(f"li s2, {rounds}", f"{label}: nop", *accesses(kinds, self.operations, rng))
         self.add("mv s3, s4", "mul s4, s4, s5", "addi s2, s2, -1", f"bnez s2, {label}")
@@ -280,7 +280,7 @@ class ClusterStress:
         if mask != (1 << self.core.threads) - 1:
             self.add("li t0, -1", "vx_tmc t0")
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Add a read of an engine's progress, with an unused result."""
         name, base = self.rng.choice(list(unit_bases(len(self.config.units)).items()))
         register = (DMA if name.startswith("dma") else MATRIX)["running"]

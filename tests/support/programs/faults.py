@@ -123,7 +123,7 @@ delay:  addi t0, t0, -1
 def barriers() -> list[FaultyProgram]:
     """Return illegal barriers."""
     number, count = FaultCause.BARRIER_NUMBER, FaultCause.BARRIER_COUNT
-    meet = "\nj over\nothers: li t0, 3\nli t1, {}\n{}vx_bar t0, t1\nvx_tmc zero\nover: nop"
+    barrier = "\nj over\nothers: li t0, 3\nli t1, {}\n{}vx_bar t0, t1\nvx_tmc zero\nover: nop"
     return [
         FaultyProgram("barrier_number", number, "li t0, 16\nli t1, 1\nbad: vx_bar t0, t1"),
         FaultyProgram("barrier_high", number, "li t0, 0x10003\nli t1, 1\nbad: vx_bar t0, t1"),
@@ -134,12 +134,12 @@ def barriers() -> list[FaultyProgram]:
         ),
         FaultyProgram(
             "barrier_disagrees", FaultCause.BARRIER_DISAGREES,
-            f"{OTHERS}li t0, 3\nli t1, 1\nbad: vx_bar t0, t1{meet.format(2, '')}", warps=2,
+            f"{OTHERS}li t0, 3\nli t1, 1\nbad: vx_bar t0, t1{barrier.format(2, '')}", warps=2,
         ),
         FaultyProgram(
             "barrier_full", FaultCause.BARRIER_FULL,
             "csrr t0, core_id\nseqz t1, t0\nbnez t1, first\nvx_tmc zero\nfirst: nop"
-            f"{OTHERS}li t0, 3\nli t1, 2\nbad: vx_bar t0, t1{meet.format(2, '')}",
+            f"{OTHERS}li t0, 3\nli t1, 2\nbad: vx_bar t0, t1{barrier.format(2, '')}",
             warps=3, cores=2,
         ),
     ]  # fmt: skip

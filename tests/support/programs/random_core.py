@@ -53,7 +53,7 @@ class CoreWriter(SimtWriter):
         self.core = config.core
         self.timing = timing
         self.follows_last = config.core.divergent_branch == "vortex"
-        self.all_meet = config.barriers // 2
+        self.shared_barriers = config.barriers // 2
         # Last written register of either file: often read next, while the result is in flight.
         self.recent = {"r": "a0", "f": "f0"}
         self.shared_shift = min(6, config.shared.size.bit_length() - 1 - self.hart_width)
@@ -111,7 +111,7 @@ class CoreWriter(SimtWriter):
 
     def barrier(self):
         """Append a barrier of all threads of all cores, with a number that `meet` does not use."""
-        number, counter = self.rng.randrange(self.all_meet), COUNTERS[0]
+        number, counter = self.rng.randrange(self.shared_barriers), COUNTERS[0]
         self.emit(f"csrr {counter}, num_warps", f"li {WORK}, {number}", f"vx_bar {WORK}, {counter}")
         if self.config.barrier_scope == "core" and self.config.cores > 1:
             end = self.label()
@@ -120,12 +120,12 @@ class CoreWriter(SimtWriter):
             self.emit(f"csrr {counter}, num_warps", f"li {WORK}, {number}")
             self.emit(f"vx_bar {WORK}, {counter}")
 
-    def meet(self):
+    def synchronize(self):
         """Append a barrier of the first few warps and one of the others, then of all."""
         if self.core.warps > 1:
             other, end = self.label(), self.label()
             first = self.rng.randrange(1, self.core.warps)
-            here, there = self.rng.sample(range(self.all_meet, self.config.barriers), 2)
+            here, there = self.rng.sample(range(self.shared_barriers, self.config.barriers), 2)
             self.emit(f"csrr {WORK}, warp_id", f"li {OTHER}, {first}")
             self.emit(f"bge {WORK}, {OTHER}, {other}", f"li {WORK}, {here}")
             self.emit(f"vx_bar {WORK}, {OTHER}", f"j {end}", f"{other}: li {WORK}, {there}")
@@ -301,7 +301,7 @@ def core_program(
     writer.again(rounds)
     for _ in range(phases):
         writer.body(rng.randrange(8, 24), 0)
-        rng.choice((writer.exchange, writer.exchange, writer.meet, writer.crews))()
+        rng.choice((writer.exchange, writer.exchange, writer.synchronize, writer.crews))()
     writer.until()
     inputs = writer.close(functions)
     text, name = "\n".join(writer.lines), f"core_program, seed {seed}, {rounds} rounds"

@@ -29,7 +29,7 @@ class Errand:
     base: int
     steps: list[list[tuple[int | None, int]]]
     running: int
-    told: list[int]
+    reported: list[int]
     descriptors: int = 0
 
 
@@ -39,9 +39,9 @@ def dma_errand(
     """Return loads and stores of a DMA port, with rows of any length at any address."""
     rng = shared.rng
     base = unit_bases(len(config.units))[numbered("dma", port)]
-    told = ["dram", "dram_pitch", "local", "local_pitch", "shape", "fill"]
-    told += ["loads_done", "stores_done", "error"]
-    errand = Errand(base, [], DMA["running"].offset, [DMA[name].offset for name in told])
+    reported = ["dram", "dram_pitch", "local", "local_pitch", "shape", "fill"]
+    reported += ["loads_done", "stores_done", "error"]
+    errand = Errand(base, [], DMA["running"].offset, [DMA[name].offset for name in reported])
     for _ in range(descriptors):
         if max(shared.claimed, dram.claimed) > CLAIMED:
             break
@@ -95,8 +95,8 @@ class MatrixErrand:
         self.number, self.shared, self.dram = number, shared, dram
         self.rng: random.Random = shared.rng
         base = unit_bases(len(config.units))[numbered("matrix", number)]
-        told = [MATRIX[name].offset for name in ("error", "computes_done", "rs2_low")]
-        self.errand = Errand(base, [], MATRIX["running"].offset, told)
+        reported = [MATRIX[name].offset for name in ("error", "computes_done", "rs2_low")]
+        self.errand = Errand(base, [], MATRIX["running"].offset, reported)
         rows, columns = self.matrix.rows, self.matrix.columns
         units = (rows, columns, rows)
         self.sizes = [self.rng.randint(1, 5 * unit // 2) for unit in units]

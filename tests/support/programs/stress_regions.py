@@ -43,8 +43,8 @@ class Granules:
         """Return these cells and those of another memory."""
         return Granules(
             [
-                {size: mine[size] + theirs[size] for size in SIZES}
-                for mine, theirs in zip(self.own, other.own, strict=True)
+                {size: ours[size] + theirs[size] for size in SIZES}
+                for ours, theirs in zip(self.own, other.own, strict=True)
             ],
             {size: self.constant[size] + other.constant[size] for size in SIZES},
         )

@@ -37,8 +37,8 @@ def store(name: str, value: int | str) -> str:
 
 def wait(label: str, name: str, branch: str, count: int) -> str:
     """Return instructions that poll a register while the branch on its value is taken."""
-    look = f"{label}: lw a0, {NAMES[name]}\n        {branch} a0, a1, {label}\n"
-    return f"        li a1, {count}\n{look}"
+    poll = f"{label}: lw a0, {NAMES[name]}\n        {branch} a0, a1, {label}\n"
+    return f"        li a1, {count}\n{poll}"
 
 
 def load(local: int, label: str, rows: int, width: int) -> str:

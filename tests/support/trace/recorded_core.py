@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 #: pc, word, mask, register in the core's numbering and its values in active threads, if any.
-Told = tuple[int, int, int, int | None, list[int] | None]
+Instruction = tuple[int, int, int, int | None, list[int] | None]
 
 CONFIG = small_config(warps=2, threads=4)
 ROOM = 4096
@@ -103,22 +103,22 @@ def run_recorded(
     return records, outcome
 
 
-def retired_on_model(config: MachineConfig, text: str) -> dict[int, list[Told]]:
+def retired_on_model(config: MachineConfig, text: str) -> dict[int, list[Instruction]]:
     """Return the instructions that each warp of core 0 executes, in order: see `Told`."""
     iss = Iss(config)
     iss.write(ENTRY, image(text, ROOM))
-    found: dict[int, list[Told]] = {warp: [] for warp in range(iss.core.warps)}
+    found: dict[int, list[Instruction]] = {warp: [] for warp in range(iss.core.warps)}
     runs = True
     while runs:
         steps = [(warp, iss.step(0, warp)) for warp in found]
         for warp, retired in steps:
             if retired is not None:
-                found[warp].append(told_of(retired))
+                found[warp].append(instruction_of(retired))
         runs = any(retired is not None for _, retired in steps)
     return found
 
 
-def told_of(retired: Retired) -> Told:
+def instruction_of(retired: Retired) -> Instruction:
     """Return the expected trace entry of an instruction."""
     register = values = None
     if retired.rd is not None:

@@ -290,13 +290,13 @@ def assert_restorable(straight, saved, restored, step=None):
 
 @pytest.mark.parametrize("runs", RUNS, indirect=True)
 @pytest.mark.full
-def test_a_run_goes_on_from_many_cycles(runs):
+def test_a_run_continues_from_many_cycles(runs):
     assert_restorable(*runs)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runs", RUNS, indirect=True)
-def test_a_run_goes_on_from_every_cycle(runs):
+def test_a_run_continues_from_every_cycle(runs):
     assert_restorable(*runs, step=1)
 
 

@@ -84,7 +84,7 @@ def facts(iss):
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
-def test_a_model_goes_on_from_every_instruction(schedule):
+def test_a_model_continues_from_every_instruction(schedule):
     straight, saved, restored = (model(schedule) for _ in range(3))
     assert straight.run().stop is StopReason.DONE
     expected = facts(straight)

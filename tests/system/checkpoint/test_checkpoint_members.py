@@ -34,7 +34,7 @@ MADE = {
     "iss Warp": {"threads_"},
 }
 #: Classes that must be among those checked.
-WANTED = {
+REQUIRED = {
     *("Host", "Harness", "Lockstep", "Warp", "Sent", "Recorder", "ActivityRecorder", "Profile"),
     *("AxiPort", "Channel", "Mirror", "DmaWrites", "Burst", "ClusterCores", "Traffic"),
     *("LoadLatency", "CoreMonitor", "CoreMemory", "Cores", "iss Regions", "Track"),
@@ -119,9 +119,9 @@ def archived_classes():
 CLASSES = list(archived_classes())
 
 
-def test_the_classes_that_matter_are_looked_at():
+def test_the_classes_that_matter_are_observed():
     names = {name for name, *_ in CLASSES}
-    assert names >= WANTED
+    assert names >= REQUIRED
     assert names >= set(MADE)
     members = {name: set(found) for name, found, _ in CLASSES}
     assert {"errors_", "data_pending_", "dropped_"} < members["Host"]

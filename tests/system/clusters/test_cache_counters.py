@@ -107,7 +107,7 @@ def l2_events(mshrs: int, *accesses):
 
 
 @pytest.mark.full
-def test_the_l2_tells_waits_for_each_other_from_waits_for_a_free_miss():
+def test_the_l2_distinguishes_waits_for_each_other_from_waits_for_a_free_miss():
     reads, writes = (False, [0, 1] * 20), (True, [4, 5] * 20)
     for alone in (reads, writes):
         events = l2_events(8, alone)

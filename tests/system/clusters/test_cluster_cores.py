@@ -147,7 +147,7 @@ room:   .word 0
         (".word 0", "fault ILLEGAL in threads 0x1 of warp 0 at 0x80000000"),
     ],
 )
-def test_a_fault_is_told(machine, body, sentence):
+def test_a_fault_is_reported(machine, body, sentence):
     machine.reset()
     with pytest.raises(MachineError, match=sentence):
         run_program(machine, body + END, ROOM)

@@ -288,17 +288,17 @@ def test_what_others_wrote_is_found_after_a_fence(machine_of, writer):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("writer", WRITERS)
-def test_an_old_copy_is_told_as_such(machine_of, writer):
+def test_an_old_copy_is_named_as_such(machine_of, writer):
     machine = machine_of()
     place(machine, WRITERS[writer][0]("nop"))
     outcome = machine.run(LIMIT)
     assert outcome.stop is StopReason.MISMATCH
     stored = "core 0, warp 0" if writer == "core 0" else writer
-    first, where, lane, told, *_ = outcome.mismatch.splitlines()
+    first, where, lane, values, *_ = outcome.mismatch.splitlines()
     assert first.endswith(": result") and ": lw a" in where
     assert "of the model, 0x00000000 of the core" in lane
     assert re.fullmatch(
         f"  the core loaded the bytes from before the store of {stored} that completed in cycle "
         r"\d+; call vx_fence before the load",
-        told,
+        values,
     )

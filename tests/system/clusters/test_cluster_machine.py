@@ -66,7 +66,7 @@ def execute(machine, name):
 
 
 @pytest.mark.full
-def test_only_an_observed_cluster_has_ports_to_look_at():
+def test_only_an_observed_cluster_has_observed_ports():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnusedElaboratable)
         plain, observed = (
@@ -165,13 +165,13 @@ def test_how_long_loads_take(machine):
     for request in requests:
         if request["extra"] >> 31 or not SHARED_BASE <= request["pc"] < WINDOW:
             continue
-        mine = (answers["extra"] == request["extra"]) & (answers["cycle"] > request["cycle"])
-        taken.append(int(answers[mine][0]["cycle"] - request["cycle"]))
+        matches = (answers["extra"] == request["extra"]) & (answers["cycle"] > request["cycle"])
+        taken.append(int(answers[matches][0]["cycle"] - request["cycle"]))
     assert sorted(taken)[0] == shared[0].least and max(taken) == shared[0].most
 
 
 @pytest.mark.slow
-def test_what_a_result_tells_of_memory(machine, monkeypatch):
+def test_what_a_result_states_of_memory(machine, monkeypatch):
     text = unit_program("dma", TWO, ENTRY)
     monkeypatch.setattr(machine, "profile", dict)  # without functions
     memory_layout, options = (
@@ -199,8 +199,8 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     assert ", shared memory " in loads
     caches = found["cache_latency"]
     figures = [(cache["p50"], cache["p99"]) for cache in caches.values()]
-    told = (f"{n} {a} / {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
-    assert reads == f"Read latency, p50 / p99 (cycles): {', '.join(told)}"
+    latencies = (f"{n} {a} / {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
+    assert reads == f"Read latency, p50 / p99 (cycles): {', '.join(latencies)}"
     assert caches["l1d"]["count"] == found["counters"]["l1d_reads"] > 0
     assert [core["count"] for core in caches["l1d"]["by_core"]] == [caches["l1d"]["count"], 0]
     slices = caches["l2"]["by_slice"]
@@ -219,7 +219,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
 
 
 @pytest.mark.slow
-def test_records_tell_every_instruction(machine):
+def test_records_have_every_instruction(machine):
     outcome = execute(machine, "meeting")
     assert outcome.stop is StopReason.DONE
     for core, records in enumerate(machine.records()):
@@ -256,7 +256,7 @@ FAULTS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
+def test_a_fault_stops_the_run_at_once_and_is_reported(lockstep):
     with machine_with(lockstep=lockstep) as machine:
         for cause, text in FAULTS:
             place(machine, f"{text}\n        vx_tmc zero\n")
@@ -291,7 +291,7 @@ end:    vx_tmc zero
 
 
 @pytest.mark.slow
-def test_a_hang_tells_what_is_waited_for():
+def test_a_hang_states_what_is_waited_for():
     with machine_with(memory=DramConfig(latency=5000), watchdog=500) as machine:
         outcome = execute(machine, "meeting")
         assert outcome.stop is StopReason.HANG

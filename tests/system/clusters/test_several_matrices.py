@@ -76,7 +76,7 @@ def test_command_words_name_the_unit():
     assert not devices.error
 
 
-def test_errors_are_told_for_each_unit():
+def test_errors_are_reported_for_each_unit():
     registers = fault_registers(HETERO)
     assert registers["matrix1_error"] == MATRIX_BASE + MATRIX_STRIDE + MATRIX["error"].offset
     assert registers["dma1_error"] == DMA_BASE + MATRIX_STRIDE + DMA["error"].offset
@@ -112,9 +112,9 @@ def test_products_at_once_and_alone():
             for product in products:
                 for address, data in product.image:
                     machine.write(address, data)
-            mine = [products[number] for number in chosen]
-            elapsed.append(machine.execute(together(mine), 1_000_000).elapsed)
-            for product in mine:
+            selected = [products[number] for number in chosen]
+            elapsed.append(machine.execute(together(selected), 1_000_000).elapsed)
+            for product in selected:
                 assert product.verdict(machine.read).passed
             counters = counted(machine)
             for number, product in enumerate(products):

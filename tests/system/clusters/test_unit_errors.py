@@ -354,7 +354,7 @@ def test_a_control_port_that_is_held_is_named():
 
 
 @pytest.mark.parametrize("limit", [100, 700, 1111])
-def test_the_limit_of_cycles_ends_a_run_and_the_machine_goes_on(driver, limit):
+def test_the_limit_of_cycles_ends_a_run_and_the_machine_continues(driver, limit):
     driver.place(PROBLEM, "random", 1)
     message = message_of(driver, max_cycles=limit)
     assert f"the machine was not done after {limit} cycles; the host is at command" in message

@@ -35,7 +35,7 @@ def stress(request):
         yield stress
 
 
-def meet(stress, cycles, *, seed, rate):
+def synchronize(stress, cycles, *, seed, rate):
     """Run random arrivals for this many cycles; return the events."""
     plan = MeetingPlan(stress.config, random.Random(seed), rate=rate, wrong=0.2)
     stress.check([*plan.run(cycles)])
@@ -43,8 +43,8 @@ def meet(stress, cycles, *, seed, rate):
 
 
 @pytest.mark.full
-def test_meetings_of_cores_that_seldom_come(stress):
-    tally = meet(stress, 3000, seed=1, rate=0.05)
+def test_meetings_of_cores_that_seldom_arrive(stress):
+    tally = synchronize(stress, 3000, seed=1, rate=0.05)
     assert tally["meetings"] > 40
     assert tally["at once"] > 1
 
@@ -52,7 +52,7 @@ def test_meetings_of_cores_that_seldom_come(stress):
 @pytest.mark.parametrize("rate", [0.5, 1.0])
 @pytest.mark.quick("core-1.0")
 def test_random_meetings(stress, rate):
-    tally = meet(stress, 3000, seed=1, rate=rate)
+    tally = synchronize(stress, 3000, seed=1, rate=rate)
     assert tally["meetings"] > 500
     assert tally["at once"] > 2
     causes = {"BARRIER_NUMBER", "BARRIER_COUNT", "BARRIER_DISAGREES", "BARRIER_FULL"}
@@ -96,12 +96,12 @@ def test_who_is_missing_is_named():
     said = "barrier 1: core 0: 3 of 3 warps arrived; core 1: 2 of 3 warps arrived"
     assert said in text
     assert "core 0, warps 0-2; core 1, warps 1-2 wait at barrier 1" in text
-    assert "absent_warp.c:10 in meet" in text
+    assert "absent_warp.c:10 in synchronize" in text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_many_meetings(name):
     with BarrierStress(SHAPES[name]) as stress:
-        tally = meet(stress, 100_000, seed=2, rate=0.8)
+        tally = synchronize(stress, 100_000, seed=2, rate=0.8)
     assert tally["arrivals"] > 30_000

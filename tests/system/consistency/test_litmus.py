@@ -45,7 +45,7 @@ def test_what_must_be_seen_is_allowed():
         assert set(shape.weak) <= registers, shape.name
 
 
-def test_what_is_not_allowed_is_told():
+def test_what_is_not_allowed_is_reported():
     test = LitmusProgram(TWO, SHAPES["message-apart-fence-fence"], 4, 1)
     iss = Iss(TWO)
     complete(iss, test.program)
@@ -109,19 +109,19 @@ def test_races_without_caches_are_within_bounds(seed):
     assert races.accesses > 2000
 
 
-def test_what_was_overtaken_or_is_too_new_is_told():
+def test_what_was_overtaken_or_is_too_new_is_reported():
     races = MemoryRaces(TWO, 1, epochs=2)
     iss = modelled(TWO, races.program)
     log = iss.read(LOG, 4 * races.harts * races.logged).view(np.uint32).copy()
-    told = 0
+    reported = 0
     places = range(0, len(log), 31)
     for at in places:
         for change in (-1, 1):
             changed = log.copy()
             changed[at] = (int(log[at]) + change) & 0xFFFF_FFFF
-            told += bool(list(wrong_reads(races, lambda *_, changed=changed: changed)))
+            reported += bool(list(wrong_reads(races, lambda *_, changed=changed: changed)))
     # Other values depend on which agent read a little earlier or later.
-    assert told > len(places)
+    assert reported > len(places)
 
 
 @pytest.mark.full

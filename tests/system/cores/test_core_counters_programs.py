@@ -132,10 +132,14 @@ class Witness:
             done=[now[f"mask {bus}"] for bus in buses],
             occupied=now["occupied"],
             snooped=now["snooped"],
-            **(self.at_wide_banks(now) if self.config.bank_mapping == "warp" else self.told(now)),
+            **(
+                self.at_wide_banks(now)
+                if self.config.bank_mapping == "warp"
+                else self.of_banks(now)
+            ),
         )
 
-    def told(self, now):
+    def of_banks(self, now):
         """Return the conflict outputs of register banks; other tests verify them."""
         names, banks = ("reads", "writes", "read_conflicts", "write_conflicts"), self.config.banks
         return {

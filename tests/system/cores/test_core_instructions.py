@@ -91,7 +91,7 @@ def test_every_instruction_with_slow_memory(memory):
     assert tally.programs == len(programs)
 
 
-def test_what_is_printed_comes_out_in_order():
+def test_what_is_printed_appears_in_order():
     text = "\n".join(
         [f"li s0, {CONSOLE_BASE}", "li gp, 3", "csrr t1, core_id", "bnez t1, end"]
         + [f"li t0, {byte}\nsb t0, 0(s0)" for byte in b"warp 0\n"]
@@ -211,11 +211,11 @@ def programs_until(tally, instructions, config, seeds, rounds):
 
 def fuzz(config, instructions, first_seed, rounds, **options):
     """Run random programs with every memory; return the counts."""
-    tally, seeds, wanted = Tally(), count(first_seed), 0
+    tally, seeds, total = Tally(), count(first_seed), 0
     for number, (memory, share) in enumerate(zip(TIMINGS, SHARES, strict=True)):
-        wanted += share * instructions
+        total += share * instructions
         gating = ("gated", "random", "ungated", "gated")[number]
-        programs = programs_until(tally, wanted, config, seeds, rounds)
+        programs = programs_until(tally, total, config, seeds, rounds)
         run_programs(config, programs, tally, memory, gating=gating, seed=number, **options)
     assert tally.instructions >= instructions
     return tally

@@ -123,9 +123,9 @@ def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, name)
 
 def test_every_cause_has_reasons_and_every_reason_a_cause():
     assert [cause for cause, _ in causes.CAUSES] == [*FaultCause, *MemoryFault]
-    told = {reason for _, reasons in causes.CAUSES for reason in reasons}
+    explained = {reason for _, reasons in causes.CAUSES for reason in reasons}
     of_model = {reason for reason in REASONS if reason.cause in causes.OF_MODEL}
-    assert set(REASONS) - told == {Reason.DEVICE, *of_model}
+    assert set(REASONS) - explained == {Reason.DEVICE, *of_model}
 
 
 #: An instruction of the cores, its replacement in the model, and the report.
@@ -245,7 +245,7 @@ def test_a_word_of_memory_that_is_changed_is_found_where_it_is_loaded(looping):
     ]
 
 
-def test_a_warp_that_goes_on_only_in_the_model_is_found_at_the_end(machine_of):
+def test_a_warp_that_continues_only_in_the_model_is_found_at_the_end(machine_of):
     machine = machine_of("one core")
     place(machine, "        li gp, 0\n" + 30 * "        nop\n" + END)
     assert machine.run(30).stop is StopReason.LIMIT

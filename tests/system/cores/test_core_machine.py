@@ -140,7 +140,7 @@ def test_latency_is_what_each_load_waits(machine_of):
     assert fast.core_states()[0].loads == 5
 
 
-def test_a_run_goes_on_at_its_limit(machine_of):
+def test_a_run_continues_at_its_limit(machine_of):
     machine = machine_of("one core")
     text = sample("floats")
     whole = execute(machine, text)
@@ -169,7 +169,7 @@ end:    nop
 {END}"""
 
 
-def test_what_programs_print_is_told_while_they_run(machine_of):
+def test_what_programs_print_is_shown_while_they_run(machine_of):
     machine = machine_of("one core")
     said = []
     machine.on_console = said.append
@@ -213,7 +213,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_tell_what_where_and_why(machine_of, name):
+def test_faults_state_what_where_and_why(machine_of, name):
     body, cause, address = FAULTS[name]
     text = f"li t0, 0xD\nvx_tmc t0\n{body}\n{END}"
     machine = machine_of("one core")

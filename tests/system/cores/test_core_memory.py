@@ -120,7 +120,7 @@ def drive(ports, count, seed=1):
     request.
     """
     rng = random.Random(seed)
-    asked, answered, fetches, fetched, masks = {}, {}, {}, {}, {}
+    requested, answered, fetches, fetched, masks = {}, {}, {}, {}, {}
     order, free, refusals = [], list(range(TAGS)), 0
     free_pairs, names, pairs = list(range(4)), {}, {}
     while len(answered) < count or len(fetched) < count:
@@ -142,10 +142,10 @@ def drive(ports, count, seed=1):
             fetched[pairs[pair]] = ports.cycle
             free_pairs.append(pair)
         outputs = {}
-        if len(asked) < count and free:
+        if len(requested) < count and free:
             if ports.flag("request_ready"):
-                number, tag = len(asked), free.pop(0)
-                asked[number], names[tag] = ports.cycle, number
+                number, tag = len(requested), free.pop(0)
+                requested[number], names[tag] = ports.cycle, number
                 masks[number] = rng.randrange(1, 1 << LANES)
                 outputs |= ports.request(tag, ENTRY + 4 * number, mask=masks[number])
             else:
@@ -160,7 +160,7 @@ def drive(ports, count, seed=1):
             }
         ports.step(**outputs)
         assert ports.cycle < 50 * count
-    waits = [answered[k] - asked[k] for k in range(count)]
+    waits = [answered[k] - requested[k] for k in range(count)]
     fetch_waits = [fetched[k] - fetches[k] for k in range(count)]
     return waits, fetch_waits, order, refusals
 
@@ -212,7 +212,7 @@ def test_stall_and_silence_are_shares_of_cycles():
     assert max(waits) > 5
 
 
-def test_split_answers_come_in_parts():
+def test_split_answers_arrive_in_parts():
     _, _, order, _ = drive(filled(500, split=0.5), 500)
     parts = Counter(Counter(order).values())
     assert parts[1] > 150

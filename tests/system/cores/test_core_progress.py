@@ -16,7 +16,7 @@ from support.programs.samples import ROOM
 WATCHDOG, LIMIT = 700, 20_000
 ENGINES = ["verilator", pytest.param("amaranth", marks=pytest.mark.slow)]
 #: A loop that polls a flag in shared memory, which nothing sets.
-LOOK = f"""
+POLL = f"""
         li s0, {SHARED_BASE}
 look:   lw a1, 0(s0)
         beqz a1, look
@@ -24,7 +24,7 @@ look:   lw a1, 0(s0)
 #: Programs that poll, of two warps with four threads.
 POLLS = {
     "a branch to itself": "end: j end",
-    "all warps poll": START + LOOK + END,
+    "all warps poll": START + POLL + END,
     "with a pause": f"""{START}
         li s0, {SHARED_BASE}
 look:   li a2, 20
@@ -52,7 +52,7 @@ look:   divu s0, s0, a2
         li a1, 1
         li a2, 2
         vx_bar a1, a2
-poll:   {LOOK}
+poll:   {POLL}
 {END}""",
 }
 #: Programs that run far longer than the watchdog's time, and end.
@@ -72,7 +72,7 @@ loop:   addi a0, a0, -1
         li a1, 1
         sw a1, 0(s0)
         j end
-poll:   {LOOK}
+poll:   {POLL}
 end:    nop
 {END}""",
     "all wait at a barrier for one that computes": f"""{START}

@@ -90,7 +90,7 @@ def test_values_of_a_branch_are_of_all_lanes():
     assert re.search(r"0x00000000 in lanes 0, 2, 4, 6; 0x00000001 in lanes 1, 3, 5, 7", text)
 
 
-def test_a_fault_in_the_library_tells_who_called():
+def test_a_fault_in_the_library_states_the_caller():
     found, text = diagnostics("library_call")
     assert "string.c:" in text.splitlines()[2]
     assert found["came_from"]["line"] == line_of("library_call")
@@ -214,7 +214,7 @@ def test_a_missing_core():
     assert f"missing_core.c:{line_of('missing_core')} in main\n" in text
 
 
-def test_the_users_loop_comes_before_start_up_code():
+def test_the_users_loop_precedes_start_up_code():
     found, text = diagnostics("one_loop")
     assert [group["does"] for group in found["groups"]][:2] == ["loops", "ended"]
     lines = text.splitlines()

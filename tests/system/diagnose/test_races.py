@@ -197,8 +197,8 @@ def test_a_missing_partner_is_named(name, mark):
     text = str(caught.value)
     assert text.startswith("deadlock: ")
     (waits,), elsewhere = marked(name, "WAITS"), marked(name, mark)
-    assert f"{name}.c:{waits} in meet" in text
-    assert any(f"{name}.c:{line} in meet" in text for line in elsewhere)
+    assert f"{name}.c:{waits} in synchronize" in text
+    assert any(f"{name}.c:{line} in synchronize" in text for line in elsewhere)
     assert "barrier 0: core 0: 7 of 8 warps arrived\n" in text
     assert "  missing at barrier 0: core 0, warp 2\n" in text
 

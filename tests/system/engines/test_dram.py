@@ -70,7 +70,7 @@ def run(bus, reads=(), writes=(), *, seed=0, stall=0.0, limit=50_000):
     Reads are (id, address, beats), writes (id, address, [(data, strobes), ...]).
     """
     rng = random.Random(seed)
-    want = sum(beats for _, _, beats in reads)
+    total = sum(beats for _, _, beats in reads)
     reads, addresses = deque(reads), deque(writes)
     data = deque(
         (word, strobes, k == len(beats) - 1)
@@ -80,7 +80,7 @@ def run(bus, reads=(), writes=(), *, seed=0, stall=0.0, limit=50_000):
     got, replies, accepted = [], [], []
     bus.set(arsize=5, arburst=1, awsize=5, awburst=1)
     offered = dict.fromkeys(("ar", "aw", "w"), False)
-    while len(got) < want or len(replies) < len(writes):
+    while len(got) < total or len(replies) < len(writes):
         assert bus.cycle < limit
         queues = {"ar": reads, "aw": addresses, "w": data}
         for channel, queue in queues.items():
@@ -318,11 +318,11 @@ def test_jitter_lets_reads_overtake_each_other_but_not_those_of_their_id(stall):
     for number, (_, address, _) in enumerate(reads):
         bus.harness.write(address, number.to_bytes(4, "little") + bytes(60))
     beats, _, _ = run(bus, reads, stall=stall)
-    came = [(each_id, data) for _, each_id, data, _ in beats[::2]]  # beats of a burst in a row
-    assert [each_id for _, each_id, *_ in beats[1::2]] == [each_id for each_id, _ in came]
-    assert came != [(n % 4, n) for n in range(200)]
+    arrived = [(each_id, data) for _, each_id, data, _ in beats[::2]]  # beats of a burst in a row
+    assert [each_id for _, each_id, *_ in beats[1::2]] == [each_id for each_id, _ in arrived]
+    assert arrived != [(n % 4, n) for n in range(200)]
     for number in range(4):
-        assert [data for each_id, data in came if each_id == number] == [*range(number, 200, 4)]
+        assert [data for each_id, data in arrived if each_id == number] == [*range(number, 200, 4)]
     took = [beats[0][0] - accepted[0][1] for beats, _, accepted in (
         run(Bus(latency=20, jitter=60, seed=seed), [(0, DRAM_BASE, 1)]) for seed in range(40)
     )]  # fmt: skip

@@ -52,8 +52,8 @@ class Copier(SharedBlock):
         with m.FSM() as fsm:
             with m.State("idle"), m.If(self.start):
                 m.d.sync += [left.eq(self.beats), offset.eq(0)]
-                m.next = "ask"
-            with m.State("ask"):
+                m.next = "request"
+            with m.State("request"):
                 m.d.comb += axi.arvalid.eq(1)
                 with m.If(axi.arready):
                     m.next = "read"
@@ -74,7 +74,7 @@ class Copier(SharedBlock):
                 m.d.comb += axi.bready.eq(1)
                 with m.If(axi.bvalid):
                     m.d.sync += [left.eq(left - 1), offset.eq(offset + BEAT)]
-                    m.next = "ask"
+                    m.next = "request"
                     with m.If(left == 1):
                         m.d.sync += self.done.eq(self.done + 1)
                         m.next = "idle"

@@ -47,10 +47,10 @@ def test_compiler_errors_are_one_sentence(tmp_path):
 def test_each_installation_of_zig_has_a_cache(monkeypatch):
     name = "ZIG_GLOBAL_CACHE_DIR"
     monkeypatch.delenv(name, raising=False)
-    mine = zig_environment()[name]
-    assert Path(mine).parent == cache_directory()
+    own = zig_environment()[name]
+    assert Path(own).parent == cache_directory()
     program = f"import os, sys; sys.exit('error: ' + os.environ[{name!r}])"
-    with pytest.raises(UserError, match=f"it failed: error: {mine}"):
+    with pytest.raises(UserError, match=f"it failed: error: {own}"):
         compiler.run([sys.executable, "-c", program], "it")
     other = SimpleNamespace(origin="/other/ziglang/__init__.py")
     for owner, function, value in (
@@ -59,7 +59,7 @@ def test_each_installation_of_zig_has_a_cache(monkeypatch):
     ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, function, value)
-            assert zig_environment()[name] != mine
+            assert zig_environment()[name] != own
     monkeypatch.setenv(name, "/chosen")
     assert zig_environment()[name] == "/chosen"
 

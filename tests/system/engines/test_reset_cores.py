@@ -74,7 +74,7 @@ def test_starts_do_not_show(make):
 @pytest.mark.slow
 def test_a_reset_in_the_middle_leaves_nothing(make):
     """It may interrupt any program and any transfer with DRAM."""
-    races, owed, seen = MemoryRaces(SMALL_CACHES, 2, epochs=2), 0, set()
+    races, pending, seen = MemoryRaces(SMALL_CACHES, 2, epochs=2), 0, set()
     others = [LitmusProgram(SMALL_CACHES, SHAPES[name], 40, 1).program for name in (
         "dma-writes-message-fence", "stores-apart-none-none", "code-message-fence",
     )]  # fmt: skip
@@ -88,8 +88,8 @@ def test_a_reset_in_the_middle_leaves_nothing(make):
                         commands = start_commands(SMALL_CACHES.cores).array()
                         machine.execute(commands, rng.randrange(30, 6000))
                     channels = [machine.harness.channel(n) for n in range(2)]
-                    owed += any(reads or writes for _, reads, writes in channels)
+                    pending += any(reads or writes for _, reads, writes in channels)
                 cycles = run_placed(machine, races.program, LIMIT).cycles
                 seen.add((cycles, *left(machine, races.program)))
     assert len(seen) == 1
-    assert owed > 8
+    assert pending > 8

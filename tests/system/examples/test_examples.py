@@ -43,8 +43,8 @@ def test_figures_of_the_page_are_those_of_a_run(name, tmp_path):
     code, text = example(f"{name}/run.py", *output)
     assert code == 0, text[-3000:]
     lines = [line.rstrip() for line in text.splitlines()]
-    wanted = [line for line in shown if line != "…"]  # cocotb writes time and place before its own
-    assert [line for line in wanted if not any(each.endswith(line) for each in lines)] == []
+    own = [line for line in shown if line != "…"]  # cocotb writes time and place before its own
+    assert [line for line in own if not any(each.endswith(line) for each in lines)] == []
     assert len(shown) > 1
 
 

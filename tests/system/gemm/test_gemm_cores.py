@@ -90,7 +90,7 @@ def test_no_order_that_the_machine_leaves_open_does_harm(seed):
     assert_right(run_product(config, (100, 50, 140), schedule="random", seed=seed, data="extreme"))
 
 
-def test_values_that_break_arithmetic_come_out_to_the_bit():
+def test_values_that_break_arithmetic_are_equal_to_the_bit():
     assert_right(run_product(PRESETS["tiny"], (70, 60, 50), c_format="fp32", data="extreme"))
 
 
@@ -165,11 +165,11 @@ def test_the_result_is_there_on_return(tmp_path):
     config = PRESETS["tiny"]
     registers = ("MATRIX, BUSY", "DMA, ERROR")
     words = " | ".join(f"spica_load_register(SPICA_OF_UNIT({each}))" for each in registers)
-    looks = ("gemm_error()", f"(int)({words})")
+    replacement = ("gemm_error()", f"(int)({words})")
     for fence, expected in (("    gemm_fence();\n", {0}), ("", {0, 1})):
         kernel = planted(exact_cores_kernel(config), tmp_path, ("    gemm_fence();\n", fence))
         (program,) = kernel.sources
-        program.write_text(program.read_text().replace(*looks))
+        program.write_text(program.read_text().replace(*replacement))
         runs = [
             run_product(config, (8, 8, 8), kernel=kernel, seed=s, schedule="random")
             for s in range(8)
@@ -208,28 +208,28 @@ def test_results_through_shared_memory(preset, seed):
 
 def test_commands_and_instructions_of_a_tile(monkeypatch):
     """256 x 256 x 256: 32 computes, 8 loads of A, each once, 24 of B, 8 stores of C."""
-    told, asked = count_accesses(monkeypatch)
+    writes, reads = count_accesses(monkeypatch)
     result = run_product(PRESETS["virgo"], (256, 256, 256))
     assert_right(result)
-    assert told[DMA_BASE + DMA["start"].offset] == 8 + 24
+    assert writes[DMA_BASE + DMA["start"].offset] == 8 + 24
     # Per compute: operands and start. Per tile of C: address and store.
-    instructions = told[MATRIX_BASE + MATRIX["instruction"].offset]
+    instructions = writes[MATRIX_BASE + MATRIX["instruction"].offset]
     assert instructions == 2 * 32 + 2 * 8 + 2
     # A load takes seven words, a command three.
-    assert sum(told.values()) <= 7 * 32 + 3 * instructions + 4
+    assert sum(writes.values()) <= 7 * 32 + 3 * instructions + 4
     own = result["cores"][0]["instructions"] - result["cores"][1]["instructions"]
     assert own < MOST_INSTRUCTIONS * 32
-    assert sum(asked.values()) < 4 * 32
+    assert sum(reads.values()) < 4 * 32
 
 
 @pytest.mark.parametrize("size", [(300, 64, 300), (64, 300, 1100), (256, 512, 128)], ids=str)
 @pytest.mark.quick(1)
 def test_loads_are_those_of_the_host(monkeypatch, size):
-    told, _ = count_accesses(monkeypatch)
+    writes, _ = count_accesses(monkeypatch)
     m, n, k = size
     assert_right(run_product(PRESETS["virgo"], size))
     steps = plan(PRESETS["virgo"], GemmProblem.placed(m=m, n=n, k=k))
-    assert told[DMA_BASE + DMA["start"].offset] == len(steps.loads)
+    assert writes[DMA_BASE + DMA["start"].offset] == len(steps.loads)
 
 
 def test_operands_have_gaps_that_are_not_numbers():

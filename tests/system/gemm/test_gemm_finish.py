@@ -134,7 +134,7 @@ def test_no_order_that_the_machine_leaves_open_does_harm(name, seed):
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.quick(1)
-def test_values_that_break_arithmetic_come_out_to_the_bit(name, c_format):
+def test_values_that_break_arithmetic_are_equal_to_the_bit(name, c_format):
     assert_right(
         run_product(PRESETS["virgo"], (150, 160, 50), c_format=c_format, data="extreme", name=name)
     )
@@ -224,12 +224,12 @@ def test_instructions_of_what_the_cores_do():
 
 def test_commands_are_those_of_gemm_but_for_spills(monkeypatch):
     """256 x 256 x 256: 32 computes and 8 tiles of C, a spill of which is one instruction."""
-    told, _ = count_accesses(monkeypatch)
+    writes, _ = count_accesses(monkeypatch)
     assert_right(run_product(PRESETS["virgo"], (256, 256, 256), name="gemm_bias_gelu"))
-    assert told[MATRIX_BASE + MATRIX["instruction"].offset] == 2 * 32 + 8 + 2
+    assert writes[MATRIX_BASE + MATRIX["instruction"].offset] == 2 * 32 + 8 + 2
     # Neither operand's panels fit besides the tile of C: either choice loads the same amount.
-    assert told[DMA_BASE + DMA["start"].offset] <= 2 * 32
-    assert sum(told.values()) <= 7 * 64 + 3 * (2 * 32 + 8 + 2) + 2 * 8 + 4
+    assert writes[DMA_BASE + DMA["start"].offset] <= 2 * 32
+    assert sum(writes.values()) <= 7 * 64 + 3 * (2 * 32 + 8 + 2) + 2 * 8 + 4
 
 
 def test_bf16_results_are_refused():

@@ -45,7 +45,7 @@ def test_whole_words_of_both_formats(c_format):
 
 @pytest.mark.parametrize(("config", "c_format"), [(HOPPER, "fp16"), (HOPPER, "fp32"), (FP32, None)])
 @pytest.mark.quick(1)
-def test_values_that_break_arithmetic_come_out_to_the_bit(config, c_format):
+def test_values_that_break_arithmetic_are_equal_to_the_bit(config, c_format):
     assert_right(run_product(config, (70, 60, 50), c_format=c_format, data="extreme"))
 
 

@@ -99,7 +99,7 @@ def test_products_on_matrix(m, n, k):
     assert found.passed, found
 
 
-def test_a_second_product_goes_on_from_the_first():
+def test_a_second_product_continues_from_the_first():
     first = GemmProblem.placed(m=40, n=20, k=70, scale=2.0)
     second = GemmProblem.placed(m=33, n=33, k=33, c_format="fp32")
     host = Host()

@@ -83,7 +83,7 @@ def test_whole_words_of_all_formats(preset):
 
 @pytest.mark.parametrize("preset", MACHINES)
 @pytest.mark.quick(1)
-def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
+def test_values_that_break_arithmetic_are_equal_to_the_bit(preset):
     config = PRESETS[preset]
     result = run_product(
         config, (70, 60, 50), c_format="fp32", data="extreme", arrangement="inside"

@@ -14,7 +14,7 @@ def test_extremes_are_among_the_data():
     assert np.count_nonzero(np.isin(values, EXTREMES.view(np.uint32))) < 1000
 
 
-def test_a_chain_of_roundings_stays_within_its_bound_and_may_come_near_it():
+def test_a_chain_of_roundings_stays_within_its_bound_and_may_be_near_it():
     rng = np.random.default_rng(2)
     for n in (2, 10, 1000):
         terms = rng.standard_normal(n, dtype=np.float32)

@@ -115,9 +115,9 @@ def test_the_seed_decides(name):
     sizes = dict.fromkeys(kernel.dimensions, 9)
     first, again, other = (kernel.problem(sizes, seed) for seed in (1, 1, 2))
     assert contents(first) == contents(again)
-    for mine, its in zip(first.buffers.values(), again.buffers.values(), strict=True):
-        np.testing.assert_array_equal(mine.expected, its.expected)
-        np.testing.assert_array_equal(mine.bound, its.bound)
+    for ours, its in zip(first.buffers.values(), again.buffers.values(), strict=True):
+        np.testing.assert_array_equal(ours.expected, its.expected)
+        np.testing.assert_array_equal(ours.bound, its.bound)
     assert contents(first) != contents(other)
 
 

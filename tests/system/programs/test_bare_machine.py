@@ -129,8 +129,8 @@ def assert_dumped(folder, end, words, name, config, **options):
     (data,) = found.values()
     check = result["check"]
     assert (check["verdict"], check["exit_code"]) == ("pass", 0)
-    wanted = np.arange(words, dtype=np.uint32) * np.uint32(0x9E37_79B1)
-    assert np.array_equal(data, wanted), f"{np.count_nonzero(data != wanted)} words differ"
+    expected = np.arange(words, dtype=np.uint32) * np.uint32(0x9E37_79B1)
+    assert np.array_equal(data, expected), f"{np.count_nonzero(data != expected)} words differ"
 
 
 #: Machine, end of the program and latency of DRAM. The model has no latency, and without lockstep
@@ -225,8 +225,8 @@ def test_branches_to_themselves_park(tmp_path, line):
     )
     result = run(built(tmp_path, text))
     assert result["check"]["verdict"] == "pass"
-    (note,) = result["notes"]
-    assert note.endswith(", in loop")
+    (remark,) = result["notes"]
+    assert remark.endswith(", in loop")
 
 
 def published():

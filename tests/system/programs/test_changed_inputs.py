@@ -283,7 +283,7 @@ def test_a_change_during_a_compilation_is_not_kept(tmp_path, monkeypatch, separa
     assert value_of(built(tmp_path)) == 1
 
 
-def test_a_source_that_only_looks_different_is_not_built_again(tmp_path, separate_cache):
+def test_a_source_that_only_differs_in_form_is_not_built_again(tmp_path, separate_cache):
     write(tmp_path, {"a.c": f'#include "v.h"\n{VALUE}', "v.h": ONE})
     first = built(tmp_path)
     write(tmp_path, {"v.h": f"/* one */ {ONE}"})

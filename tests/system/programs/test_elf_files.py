@@ -93,7 +93,7 @@ def test_headers_that_are_refused(image, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("offset", "value", "note"),
+    ("offset", "value", "remark"),
     [
         (
             *(24, 4),
@@ -106,11 +106,11 @@ def test_headers_that_are_refused(image, tmp_path, name):
         ),
     ],
 )
-def test_segments_that_run_with_a_note(image, tmp_path, capsys, offset, value, note):
+def test_segments_that_run_with_a_remark(image, tmp_path, capsys, offset, value, remark):
     path = tmp_path / "program.elf"
     path.write_bytes(changed(image, segment_of(image) + offset, value))
     assert run_spica(f"run {path} {RUN}") == 0
-    assert note in " ".join(capsys.readouterr().out.split())
+    assert remark in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_flag_of_compressed_instructions_alone_is_no_reason(image, tmp_path):
@@ -189,7 +189,7 @@ def test_no_section_headers_on_a_cluster(image, tmp_path, capsys, engine):
     assert "PASS" in printed and "None" not in printed
 
 
-def test_damaged_sections_are_one_note(image, tmp_path, capsys):
+def test_damaged_sections_are_one_remark(image, tmp_path, capsys):
     program = loaded(changed(image, SECTIONS, len(image) - 8), tmp_path)
     assert CallChains(program).at(program.entry) == []
     notes = [line for line in inspect_program(program) if "cannot be read" in line]

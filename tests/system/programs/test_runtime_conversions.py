@@ -44,8 +44,8 @@ def numbers_around(values: np.ndarray) -> np.ndarray:
 
 def require_same(found: np.ndarray, expected: np.ndarray, nan: int):
     """Compare bits; a NaN must be the canonical one."""
-    wanted = np.where(np.isnan(expected.astype(np.float32)), nan, expected.view(found.dtype))
-    np.testing.assert_array_equal(found, wanted)
+    stored = np.where(np.isnan(expected.astype(np.float32)), nan, expected.view(found.dtype))
+    np.testing.assert_array_equal(found, stored)
 
 
 def test_every_16_bit_number_and_every_border():

@@ -247,7 +247,7 @@ def test_warnings_of_the_compiler_are_shown_each_time(tmp_path):
     assert "warning: warned.c:2:31: format specifies" in failure_of(source)[1]
 
 
-def test_a_program_with_a_spill_is_noted(tmp_path):
+def test_a_program_with_a_spill_has_a_remark(tmp_path):
     source = tmp_path / "spill.c"
     source.write_text(SPILLS + "int main(void) { vx_spawn_tasks(9, spill, 0); return 0; }")
     result = run_program(source)
@@ -299,7 +299,7 @@ int main(void) {
 """
 
 
-def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
+def test_what_a_device_refused_is_reported(tmp_path, scale, monkeypatch):
     source = tmp_path / "refused.c"
     source.write_text(REFUSED)
     result = run_program(source)

@@ -86,7 +86,7 @@ def test_the_schema_is_one():
 def test_every_object_is_closed_and_every_key_described():
     objects = 0
 
-    def look(part, path):
+    def visit(part, path):
         nonlocal objects
         if "$ref" in part:
             return
@@ -98,14 +98,14 @@ def test_every_object_is_closed_and_every_key_described():
             assert part.get("required", []) == list(part.get("properties", [])), path
         for name, inner in part.get("properties", {}).items():
             assert inner["description"].endswith("."), (path, name)
-            look(inner, f"{path}.{name}")
+            visit(inner, f"{path}.{name}")
         for name in ("items", "additionalProperties"):
             if isinstance(part.get(name), dict):
-                look(part[name], f"{path}[]")
+                visit(part[name], f"{path}[]")
 
-    look(result_schema(), "result")
+    visit(result_schema(), "result")
     for name, part in result_schema()["$defs"].items():
-        look(part, name)
+        visit(part, name)
     assert objects > 20
 
 

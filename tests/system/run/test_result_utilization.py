@@ -29,7 +29,7 @@ def made_up(regions, macs):
 def test_shares_are_those_of_all_cycles(macs):
     done = made_up([[100, 900], [120, 1100]], macs)
     elapsed = [800, 980] if all(macs) else [1000, 1000]
-    used = [number for number, wanted in enumerate(macs) if wanted]
+    used = [number for number, count in enumerate(macs) if count]
     assert len(done["matrix_units"]) == len(used)
     for number, (name, unit) in zip(used, done["matrix_units"].items(), strict=True):
         parts = unit["breakdown"]

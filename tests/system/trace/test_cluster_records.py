@@ -24,7 +24,7 @@ LAYOUT = Layout(
 SIGNALS = (
     RecordedSignal(name="happens", port="event"),
     RecordedSignal(name="how_often", port="count"),
-    RecordedSignal(name="told_later", port="count", delay=2),
+    RecordedSignal(name="delayed", port="count", delay=2),
     RecordedSignal(name="bits", port="states", kind="bits"),
     RecordedSignal(name="is_three", port="count", kind="equals", code=3),
     RecordedSignal(name="no_intervals", port="event", has_intervals=False),

@@ -256,18 +256,18 @@ def test_the_suffix_chooses_what_is_traced():
 
 
 def test_command_line(monkeypatch, capsys, tmp_path):
-    asked = []
+    requested = []
 
     def run(workload, preset, config, options, *, console, progress, results):
         options.trace.write_text("drawn")
-        asked.append(options)
+        requested.append(options)
         raise MachineError("the machine hangs")
 
     monkeypatch.setattr("spica.cli.execution.run_workload", run)
     path = tmp_path / "run.html"
     command = "run gemm --preset tiny_matrix --size 4 --engine amaranth"
     assert run_spica(f"{command} --trace {path} --trace-window 5:90") == 1
-    (options,) = asked
+    (options,) = requested
     assert (options.overview.suffix, options.trace_window) == (".html", (5, 90))
     assert path.read_text() == "drawn"
     capsys.readouterr()

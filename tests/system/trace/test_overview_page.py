@@ -23,19 +23,19 @@ CONFIG = PRESETS["tiny_matrix"]
 MARKS = {"first command": 3, "last write response": 970}
 
 
-def test_a_name_must_tell_the_format(tmp_path):
+def test_a_name_must_state_the_format(tmp_path):
     with pytest.raises(UserError, match=r"must end in \.html, \.json, \.svg, not x\.log"):
         write_overview(tmp_path / "x.log", made_up(CONFIG), CONFIG, "x")
 
 
 @pytest.mark.parametrize("values", [[], [0], [5, 5], [0, 0, 0, 1, 2, 2, 0], [3, 1, 1, 1, 1]])
-def test_repeated_values_are_told_once(values):
-    told = repeats(np.array(values, np.int64))
+def test_repeated_values_are_stored_once(values):
+    spans = repeats(np.array(values, np.int64))
     found = []
-    for one in told:
+    for one in spans:
         found += [one] if one >= 0 else [found[-1]] * -one
     assert found == values
-    assert len(told) <= len(values)
+    assert len(spans) <= len(values)
 
 
 def written(tmp_path, records, suffix, config=CONFIG, title="a run", marks=MARKS):
@@ -101,10 +101,10 @@ def of_page(tmp_path, records, config):
 def test_page_draws_what_was_recorded(tmp_path):
     config = PRESETS["tiny"]
     records = made_up(config, cycles=1003)
-    told = of_page(tmp_path, records, config)
+    page = of_page(tmp_path, records, config)
     tracks = cluster_tracks(config, records)
-    assert [title for title, _ in told["tracks"]] == [track.title for track in tracks]
-    for (_, shown), track in zip(told["tracks"], tracks, strict=True):
+    assert [title for title, _ in page["tracks"]] == [track.title for track in tracks]
+    for (_, shown), track in zip(page["tracks"], tracks, strict=True):
         for one, series in zip(shown, track.series, strict=True):
             sums = series.sums(records)
             assert one["label"] == series.label
@@ -113,56 +113,56 @@ def test_page_draws_what_was_recorded(tmp_path):
             assert one["intervals"] == series.intervals(records).tolist()
     lines = sum(s.drawing is Drawing.LINE for track in tracks for s in track.series)
     stacks = sum(s.drawing is Drawing.STACK for track in tracks for s in track.series)
-    assert (told["whole"]["fills"], told["whole"]["strokes"]) == (stacks, lines)
-    assert {track.title for track in tracks} | set(MARKS) <= set(told["whole"]["texts"])
+    assert (page["whole"]["fills"], page["whole"]["strokes"]) == (stacks, lines)
+    assert {track.title for track in tracks} | set(MARKS) <= set(page["whole"]["texts"])
     first = tracks[0].series[0]
     often = first.sums(records)[500 // 8] / 8
-    assert told["text"].startswith("DRAM read m_axi0, cycles 496 to 503\n")
-    assert f"reads: {16 * often:.1f} of 16 bytes/cycle, {100 * often:.1f} %" in told["text"]
+    assert page["text"].startswith("DRAM read m_axi0, cycles 496 to 503\n")
+    assert f"reads: {16 * often:.1f} of 16 bytes/cycle, {100 * often:.1f} %" in page["text"]
     ((start, end),) = [
         span for span in first.intervals(records).tolist() if span[0] <= 500 < span[1]
     ] or [(0, 0)]
-    assert (f"reads from {start} to {end - 1}: {end - start} cycles" in told["text"]) == (end > 0)
+    assert (f"reads from {start} to {end - 1}: {end - start} cycles" in page["text"]) == (end > 0)
     active, waiting = (int(records.sums[f"core0_{what}"][1]) for what in ("active", "at_barrier"))
     share = 100 * max(active - waiting, 0) / 8 / config.core.warps
-    assert told["warps"].startswith("core 0 warps, cycles 8 to 15\n")
-    assert (f"run: {share:.1f} %" in told["warps"]) == (share > 0)
-    assert f"wait at a barrier: {100 * waiting / 8 / config.core.warps:.1f} %" in told["warps"]
-    assert told["bins"] == [8, 24]
-    assert any(tip.startswith("core 0 issue, cycles ") for tip in told["tips"])
-    assert "matrix array" in {row[0] for row in told["summary"]}
+    assert page["warps"].startswith("core 0 warps, cycles 8 to 15\n")
+    assert (f"run: {share:.1f} %" in page["warps"]) == (share > 0)
+    assert f"wait at a barrier: {100 * waiting / 8 / config.core.warps:.1f} %" in page["warps"]
+    assert page["bins"] == [8, 24]
+    assert any(tip.startswith("core 0 issue, cycles ") for tip in page["tips"])
+    assert "matrix array" in {row[0] for row in page["summary"]}
     span = 1003 + 1
     for _ in range(12):
         span = max(span / 1.5, 8)
-    low, high = map(int, re.findall(r"\d+", told["near"])[:2])
+    low, high = map(int, re.findall(r"\d+", page["near"])[:2])
     assert abs(high - low - span) <= 1
-    assert told["first"].startswith(f"<b>{tracks[0].title}</b>")
+    assert page["first"].startswith(f"<b>{tracks[0].title}</b>")
     (array,) = (track for track in tracks if track.title == "matrix array")
     for series in array.series:
-        assert f"{series.label} <span>{series.meaning}</span>" in told["about"]
-    assert f"({array.manual})" in told["about"]
+        assert f"{series.label} <span>{series.meaning}</span>" in page["about"]
+    assert f"({array.manual})" in page["about"]
 
 
 def test_colours_of_a_track_are_beside_its_title(tmp_path):
     """They continue on further lines if they do not fit."""
     config = PRESETS["tiny"]
     records = made_up(config, cycles=1003)
-    told = of_page(tmp_path, records, config)
+    page = of_page(tmp_path, records, config)
     tracks = cluster_tracks(config, records)
-    for keys, track in zip(told["keys"], tracks, strict=True):
+    for keys, track in zip(page["keys"], tracks, strict=True):
         assert [label for label, _, _ in keys] == [series.label for series in track.series]
         for (_, x, line), (label, after, next_line) in pairwise(keys):
             assert (after > x) if line == next_line else (after < x and next_line == line + 1)
             assert after + 6 * len(label) <= 400
     labels = {series.label for track in tracks for series in track.series}
-    assert labels <= set(told["whole"]["texts"])
+    assert labels <= set(page["whole"]["texts"])
 
 
-def test_trace_events_tell_what_was_recorded(tmp_path):
+def test_trace_events_have_what_was_recorded(tmp_path):
     records = made_up(CONFIG)
-    told = json.loads(written(tmp_path, records, ".json"))
-    events = told["traceEvents"]
-    assert told["otherData"]["marks"] == MARKS
+    page = json.loads(written(tmp_path, records, ".json"))
+    events = page["traceEvents"]
+    assert page["otherData"]["marks"] == MARKS
     assert {event["name"]: event["ts"] for event in events if event["ph"] == "i"} == MARKS
     threads = {
         event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"

@@ -110,7 +110,7 @@ def parse_kanata(text):
     return found
 
 
-def test_kanata_log_tells_the_lives(recorded, pipeline, tmp_path):
+def test_kanata_log_has_the_lives(recorded, pipeline, tmp_path):
     log = parse_kanata(written(tmp_path, recorded[0], ".kanata"))
     assert len(log) == len(pipeline.lives)
     order = sorted(pipeline.lives, key=lambda life: (life.requested, life.number))
@@ -183,8 +183,8 @@ def test_retire_log_is_that_of_the_model(recorded, tmp_path):
         found[int(warp)][int(number)] = (int(pc, 16), int(word, 16), int(mask, 16), values)
     assert cycles == sorted(cycles)
     for warp, expected in retired_on_model(CONFIG, PROGRAM).items():
-        told = [(pc, word, mask, values) for pc, word, mask, _, values in expected]
-        assert [found[warp][number] for number in range(len(found[warp]))] == told
+        result = [(pc, word, mask, values) for pc, word, mask, _, values in expected]
+        assert [found[warp][number] for number in range(len(found[warp]))] == result
 
 
 @pytest.mark.full
@@ -262,8 +262,8 @@ console.log(JSON.stringify({
 def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
     """Its script runs without a browser."""
     written(tmp_path, recorded[0], ".html")
-    told = run_page(tmp_path / "trace.html", STUB)
-    rows = dict(told["rows"])
+    result = run_page(tmp_path / "trace.html", STUB)
+    rows = dict(result["rows"])
     for title, of_track in rows.items():
         for row in of_track:
             assert all(a < b for a, b in row), title
@@ -274,20 +274,20 @@ def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
         assert spans == sorted((life.requested, life.done + 1) for life in own)
     fused = [life for life in pipeline.lives if life.port is Port.FP32 and life.word & 0x7F == 0x43]
     at = sum(life.pc == 0x8000_0040 for life in pipeline.lives)
-    assert told["counts"] == [len(fused), len(own), at, at, 0]
-    assert told["found"] == f"1 of {len(fused)}"
-    assert told["whole"]["drawn"] > 6 * len(pipeline.lives)
-    assert "(docs/pipeline.md#stall-reasons)" in told["about"]["slot 0"]
+    assert result["counts"] == [len(fused), len(own), at, at, 0]
+    assert result["found"] == f"1 of {len(fused)}"
+    assert result["whole"]["drawn"] > 6 * len(pipeline.lives)
+    assert "(docs/pipeline.md#stall-reasons)" in result["about"]["slot 0"]
     for reason in list(StallReason)[1:]:
-        assert SLOT_COLOURS[reason] in told["about"]["slot 0"]
-        assert f">{reason.name.lower().replace('_', ' ')} <" in told["about"]["warp 1"]
-    assert ">store <" in told["about"]["memory"] and ">fetch <" in told["about"]["warp 0"]
-    assert {"slot 0", "  slot 0", "- warp 1"} & set(told["whole"]["texts"])
-    assert any(tip.startswith(f"{fused[0].pc:08x}  fmadd.s") for tip in told["tips"])
-    assert "requested 1, fetched 2, issued 3" in told["text"]
-    assert told["seen"] == [1, 10]
-    assert told["ruler"] == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
-    assert told["zoomed"] == [12.5, 62.5]
+        assert SLOT_COLOURS[reason] in result["about"]["slot 0"]
+        assert f">{reason.name.lower().replace('_', ' ')} <" in result["about"]["warp 1"]
+    assert ">store <" in result["about"]["memory"] and ">fetch <" in result["about"]["warp 0"]
+    assert {"slot 0", "  slot 0", "- warp 1"} & set(result["whole"]["texts"])
+    assert any(tip.startswith(f"{fused[0].pc:08x}  fmadd.s") for tip in result["tips"])
+    assert "requested 1, fetched 2, issued 3" in result["text"]
+    assert result["seen"] == [1, 10]
+    assert result["ruler"] == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+    assert result["zoomed"] == [12.5, 62.5]
 
 
 @pytest.mark.full

@@ -196,8 +196,8 @@ def test_a_machine_shows_its_build(clock, capsys, monkeypatch, chosen, shown):
 
     monkeypatch.setattr("spica.sim.run.request.run.run_workload", run)
     monkeypatch.setattr(api_machine, "DELAY", 0)
-    wanted = (lambda *step: steps.append(step)) if chosen == "callback" else chosen
-    machine = spica.Machine("tiny", progress=wanted)
+    option = (lambda *step: steps.append(step)) if chosen == "callback" else chosen
+    machine = spica.Machine("tiny", progress=option)
     machine.run("vecadd", n=8)
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -88,7 +88,7 @@ def test_unwritable_cache_is_one_sentence(tmp_path, monkeypatch):
     assert not folder.exists()
 
 
-def test_keys_tell_where_parts_end():
+def test_keys_depend_on_where_parts_end():
     assert digest(["ab", "c"]) != digest(["a", "bc"])
 
 

@@ -252,9 +252,9 @@ def test_table_of_units(bench, monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
     arithmetic = import_module("bench.arithmetic")
     monkeypatch.setattr(arithmetic, "every_unit", lambda: UNITS)
-    monkeypatch.setattr(arithmetic.UnitBench, "of_every_unit", lambda tell: nullcontext(bench))
-    told = []
-    parts = arithmetic.measure(True, lambda *progress: told.append(progress))
+    monkeypatch.setattr(arithmetic.UnitBench, "of_every_unit", lambda progress: nullcontext(bench))
+    steps = []
+    parts = arithmetic.measure(True, lambda *progress: steps.append(progress))
     result = [json.loads(json.dumps(part)) for part in parts][-1]
     units = result["units"]
     assert [(u["latency"], u["interval"]) for u in units.values()] == [
@@ -267,7 +267,7 @@ def test_table_of_units(bench, monkeypatch):
     assert units["add"]["flip_flops"] == 96 and units["weigh"]["flip_flops"] == 0
     assert units["add"]["vectors"] == 20_000 and units["weigh"]["vectors"] == 4_000
     assert [u["mismatches"] > 0 for u in units.values()] == [False, False, True, False]
-    assert ("checking", 3, 4) in told
+    assert ("checking", 3, 4) in steps
 
     targets = {target.name: target for target in import_module("bench.target").targets_of(result)}
     (agreement,) = (t for name, t in targets.items() if "disagree" in name)
@@ -282,11 +282,11 @@ def test_table_of_units(bench, monkeypatch):
     units["count"]["depth"] = units["add"]["depth"] = 61
     names = [target["name"] for target in arithmetic.targets(result) if not target["met"]]
     assert {"depth of add", "depth of count"} <= set(names)
-    table, note, wrong = arithmetic.tables(result)
+    table, remark, wrong = arithmetic.tables(result)
     assert table.row_count == 4
     (column,) = (column for column in table.columns if column.header == "depth")
     assert list(column.cells)[1] == "61 !"
-    assert note.startswith("4 units, 64,000 vectors")
+    assert remark.startswith("4 units, 64,000 vectors")
     assert wrong.startswith("flawed: ")
 
 

@@ -21,7 +21,7 @@ def bench(name):
     return import_module(f"bench.{name}")
 
 
-def tell(sentence, done, total):
+def progress(sentence, done, total):
     pass
 
 
@@ -50,7 +50,7 @@ def test_targets_and_their_marks():
 
 def test_runs_of_small_presets():
     runs = bench("runs")
-    result = [json.loads(json.dumps(part)) for part in runs.measure(True, tell)][-1]
+    result = [json.loads(json.dumps(part)) for part in runs.measure(True, progress)][-1]
     product, vectors = (row["figures"] for row in result["commands"])
     assert product["cycles"] < vectors["cycles"] and product["mac_utilization"] > 0.2
     assert product["cycles_per_processor_second"] > 0
@@ -65,7 +65,7 @@ def test_every_command_is_one_of_spica(monkeypatch, name):
     """The machine, the kernel and the options of each exist; sizes suit the kernel."""
     module, parsed = bench(name), []
 
-    def passed(commands, columns, tell):
+    def passed(commands, columns, progress):
         for command in commands:
             words = shlex.split(command.line)
             parsed.append(app.parse_args(words, exit_on_error=False, print_error=False))
@@ -75,7 +75,7 @@ def test_every_command_is_one_of_spica(monkeypatch, name):
             yield {"commands": [], "targets": []}
 
     monkeypatch.setattr(module, "measured", passed)
-    assert list(module.measure(False, tell)) and len(parsed) > 10
+    assert list(module.measure(False, progress)) and len(parsed) > 10
 
 
 def test_limits_of_a_command():

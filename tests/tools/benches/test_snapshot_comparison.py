@@ -85,7 +85,7 @@ def test_values_from_zero_and_texts_have_no_percentage(tmp_path, capsys):
     assert compare(old, new, "--allow", "counters") == 0
 
 
-def test_snapshots_of_other_tools_are_noted(tmp_path, capsys):
+def test_snapshots_of_other_tools_are_mentioned(tmp_path, capsys):
     old = written(tmp_path / "old.json", {}, versions={"numpy": "1", "python": "3"})
     new = written(tmp_path / "new.json", {}, versions={"numpy": "2", "python": "3"})
     assert compare(old, new) == 0

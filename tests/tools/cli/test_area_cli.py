@@ -66,10 +66,10 @@ def machine(name, banks):
 @pytest.fixture
 def fake(monkeypatch):
     """Replace synthesis: a machine has as many banks as its config."""
-    asked = []
+    requested = []
 
     def measure(config, name, *, liberty, progress):
-        asked.append((name, config))
+        requested.append((name, config))
         progress("bank_1", 1)
         return machine(name, config.shared.banks)
 
@@ -83,7 +83,7 @@ def fake(monkeypatch):
     monkeypatch.setattr("spica.cli.area.command.measure_cluster", measure)
     monkeypatch.setattr("spica.cli.area.command.cluster_design", lambda config, name: None)
     monkeypatch.setattr("spica.cli.area.command.measure_technology", take)
-    return asked
+    return requested
 
 
 def row_of(text, name):
@@ -151,7 +151,7 @@ def test_a_cell_library_and_a_table_of_macros(fake, capsys, tmp_path):
     assert row_of(out, "256 x 32")[-3:] == ["1", "x", "wide"]
 
 
-def test_look_up_tables(fake, capsys, tmp_path):
+def test_lookup_tables(fake, capsys, tmp_path):
     target = tmp_path / "taken.json"
     assert run_spica(f"area tiny --tech ecp5 --blocks --json {target}") == 0
     out = capsys.readouterr().out

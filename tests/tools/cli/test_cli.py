@@ -198,7 +198,7 @@ def test_bad_input_is_one_sentence(fake, capsys, command, sentence, tmp_path, mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_run_passes_on_what_it_is_told(fake, capsys):
+def test_run_passes_its_options_on(fake, capsys):
     sizes = "-m 3 -n 4 -k 5 --c fp32 --data extreme"
     memory = "--dram-bandwidth 16 --dram-latency 50 --max-cycles 99"
     engine = "--engine amaranth --gating random --seed 7"
@@ -262,7 +262,7 @@ def test_what_the_simulation_refuses_is_bad_input(fake, capsys, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_little_memory_is_told(fake, capsys):
+def test_too_little_memory_is_reported(fake, capsys):
     fake.error = MemoryError()
     message = message_of(capsys, f"{GEMM} --size 20000")
     assert "not enough memory for this run; choose a smaller size\n" in message
@@ -281,7 +281,7 @@ def test_a_fault_of_spica_is_no_traceback_either(fake, capsys, monkeypatch):
         run_spica(f"{GEMM} --size 4")
 
 
-def test_a_full_disk_is_told(fake, capsys):
+def test_a_full_disk_is_reported(fake, capsys):
     assert "cannot write /dev/full: no space left" in refused(capsys, "list --json /dev/full")
 
 
@@ -312,7 +312,7 @@ def test_files_that_belong_together_appear_together(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
-def test_a_missing_compiler_is_told_with_its_remedy(capsys, monkeypatch):
+def test_a_missing_compiler_is_reported_with_its_remedy(capsys, monkeypatch):
     monkeypatch.setenv("SPICA_CXX", "no-such-compiler")
     assert run_spica("doctor --json -") == 2
     result = json.loads(capsys.readouterr().out)

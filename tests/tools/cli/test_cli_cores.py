@@ -27,7 +27,7 @@ def fake(monkeypatch):
     return FakeRun(monkeypatch, KernelWorkload, "the report\n")
 
 
-def test_a_run_passes_on_what_it_is_told(fake, capsys):
+def test_a_run_passes_its_options_on(fake, capsys):
     options = "--optimize 2 --schedule random --seed 7 --allow-spills"
     limits = "--max-instructions 99 --set core.warps=3"
     memory = "--allow-region 0xa0000000:64 --allow-region 0xB0000000:0x1000"
@@ -55,7 +55,7 @@ def test_defaults(fake):
     assert call.options == SimtOptions(engine="iss", seed=1)
 
 
-def test_the_gateware_is_told_more(fake, tmp_path):
+def test_the_gateware_has_more_options(fake, tmp_path):
     timing = "--memory-latency 20 --memory-jitter 3 --memory-stall 0.5"
     trace = f"--trace {tmp_path / 'run.html'} --trace-window 10:20"
     others = "--max-cycles 99 --no-lockstep --gating random"

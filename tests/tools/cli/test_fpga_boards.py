@@ -93,7 +93,7 @@ module design(input clk, input rst, output passed, failed, running, tx, output [
 endmodule
 """
     with pytest.raises(UserError, match=r"needs [\d,]+ look-up tables; the iCE40HX1K of small"):
-        build_bitstream(board, verilog, "design", tmp_path, wanted=12e6)
+        build_bitstream(board, verilog, "design", tmp_path, requested=12e6)
     assert not list(tmp_path.iterdir())
 
 
@@ -129,11 +129,11 @@ def test_a_tool_that_fails_or_never_ends(monkeypatch, tmp_path):
 
 
 def test_nothing_is_replaced(tmp_path, capsys):
-    (tmp_path / "board.v").write_text("mine")
+    (tmp_path / "board.v").write_text("own")
     assert "already holds board.v; --force replaces them" in refused(
         capsys, f"fpga icebreaker --preset nano -o {tmp_path}"
     )
-    assert (tmp_path / "board.v").read_text() == "mine"
+    assert (tmp_path / "board.v").read_text() == "own"
 
 
 @pytest.mark.slow

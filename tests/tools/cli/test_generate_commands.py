@@ -75,7 +75,7 @@ def test_files_are_written_beside_the_verilog(tmp_path, capsys):
 
 
 def test_foreign_file_is_kept(tmp_path, capsys):
-    (tmp_path / "tiny_matrix_gemm.h").write_text("mine")
+    (tmp_path / "tiny_matrix_gemm.h").write_text("own")
     command = f"generate tiny_matrix -o {tmp_path} --commands gemm:8"
     assert "tiny_matrix_gemm.h was not written by Spica" in refused(capsys, command)
 

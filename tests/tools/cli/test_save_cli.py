@@ -54,7 +54,7 @@ def assert_resumable(command, folder, moments=2):
 
 
 @pytest.mark.full
-def test_a_product_of_the_host_goes_on_in_another_process(tmp_path, monkeypatch):
+def test_a_product_of_the_host_continues_in_another_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_spica(f"{GEMM} --json straight.json") == 0
     straight = json.loads((tmp_path / "straight.json").read_text())
@@ -78,7 +78,7 @@ def test_a_product_of_the_host_goes_on_in_another_process(tmp_path, monkeypatch)
         "run gemm --preset matrix --size 256",
     ],
 )
-def test_runs_go_on_in_another_process(command, tmp_path):
+def test_runs_continue_in_another_process(command, tmp_path):
     assert_resumable(command, tmp_path)
 
 
@@ -112,7 +112,7 @@ def saved(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.full
-def test_a_run_goes_on_from_another_folder(tmp_path, monkeypatch, capsys):
+def test_a_run_continues_from_another_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "count.c").write_text(COUNTING)
     (tmp_path / "headers").mkdir()

@@ -18,7 +18,7 @@ def page(page_writer):
 
 
 @pytest.mark.full
-def test_page_tells_the_cycles_of_a_run(page):
+def test_page_has_the_cycles_of_a_run(page):
     text = page.PAGE.read_text()
     assert page.updated(text) == text, "make docs brings docs/pipeline.md up to date"
 
@@ -94,10 +94,10 @@ def waveform(text):
 
 @pytest.mark.slow
 @pytest.mark.full
-def test_signals_are_what_the_page_tells(page, tmp_path):
-    told = page.run("amaranth", str(tmp_path / "wave.vcd"))
+def test_signals_are_those_of_the_page(page, tmp_path):
+    records = page.run("amaranth", str(tmp_path / "wave.vcd"))
     names, samples = waveform((tmp_path / "wave.vcd").read_text())
-    for step in page.steps(told):
+    for step in page.steps(records):
         for name, value in step.signals.items():
             # Ports of the top have two underscores in their names before emission.
             found = [

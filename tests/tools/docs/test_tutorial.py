@@ -176,11 +176,11 @@ def test_every_stored_result_is_in_a_page(measured, monkeypatch):
     used = set()
     real = Path.read_text
 
-    def noted(path, *arguments, **options):
+    def recorded(path, *arguments, **options):
         used.add(path.name)
         return real(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "read_text", noted)
+    monkeypatch.setattr(Path, "read_text", recorded)
     for page in measured.PAGES:
         measured.updated(page)
     assert {path.name for path in STORED} <= used

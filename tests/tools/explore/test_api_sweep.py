@@ -30,16 +30,16 @@ def test_frame_has_a_row_per_point(cache, tmp_path):
 
 @pytest.mark.full
 def test_machines_may_be_configs(cache):
-    machines = {"mine": override(PRESETS["tiny"], ["core.l1d.mshrs=5"])}
+    machines = {"own": override(PRESETS["tiny"], ["core.l1d.mshrs=5"])}
     seen = []
     options = ISS | {"progress": lambda *step: seen.append(step)}
     frame = spica.sweep("vecadd", machines, n=50, **options)
-    assert [*frame.preset] == ["mine"] and [*frame.status] == ["pass"]
+    assert [*frame.preset] == ["own"] and [*frame.status] == ["pass"]
     assert seen[0] == ("sweep", 0, 1) and seen[-1][:3] == ("sweep", 1, 1)
     seen.clear()
-    machines = {"mine": override(PRESETS["tiny"], ["core.l1d.mshrs=6"])}
+    machines = {"own": override(PRESETS["tiny"], ["core.l1d.mshrs=6"])}
     found = spica.compare("vecadd", machines, n=50, area=False, **options)
-    assert found.report()["machines"][0]["result"]["preset"] == "mine"
+    assert found.report()["machines"][0]["result"]["preset"] == "own"
     assert seen[0][0] == "checking the problem" and seen[-1][:3] == ("sweep", 1, 1)
 
 

@@ -115,8 +115,10 @@ def test_equal_charts_give_equal_pictures():
     assert first == second
     code = "import json, sys; from spica.explore.charts.files import svg\n"
     code += "class Chart: to_dict = lambda self: json.load(sys.stdin)\nprint(svg(Chart()), end='')"
-    told = json.dumps(pareto_chart("t", AREA, CYCLES, ROWS).to_dict())
-    run = subprocess.run([sys.executable, "-c", code], input=told, capture_output=True, text=True)
+    definition = json.dumps(pareto_chart("t", AREA, CYCLES, ROWS).to_dict())
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=definition, capture_output=True, text=True
+    )
     assert run.stdout == first
 
 

@@ -179,7 +179,7 @@ def test_the_best_of_each_measure_stands_first(cache, tmp_path, monkeypatch, cap
 
 
 def test_machine_and_step_are_named(cache, monkeypatch):
-    told = []
+    reported = []
 
     def work(run, progress):
         progress("compiling the model", 0, 4)
@@ -190,9 +190,9 @@ def test_machine_and_step_are_named(cache, monkeypatch):
     monkeypatch.setattr(KernelRun, "record", work)
     monkeypatch.setattr("spica.explore.sweep.sweep.workers", in_this_process)
     monkeypatch.setattr("spica.explore.sweep.sweep.PERIOD", 0.05)
-    options = {"engine": "iss", "area": False, "progress": lambda *step: told.append(step)}
+    options = {"engine": "iss", "area": False, "progress": lambda *step: reported.append(step)}
     spica.compare("vecadd", ["tiny", "core"], n=50, **options)
-    steps = list(dict.fromkeys(told))
+    steps = list(dict.fromkeys(reported))
     assert ("tiny: compiling the model", 0, 2) in steps
     assert ("core: compiling the model", 1, 2) in steps
     assert steps[-1] == ("sweep", 2, 2)

@@ -135,7 +135,7 @@ def test_a_value_is_shown_by_its_kind():
     assert found == ["1.695 mJ", "2.5 uJ", "999.4 pJ", "0 pJ"]
 
 
-def test_notes_name_the_failure_and_the_memory():
+def test_remarks_name_the_failure_and_the_memory():
     notes = comparison_of(ROWS).notes
     assert notes[0] == "bad: fail. c: 3 of 64 elements are wrong"
     memory = "the same memory: DRAM, 64 B/cycle, latency 100 cycles"
@@ -228,7 +228,7 @@ def test_json_has_each_figure_and_each_result():
     assert (cycles["values"], cycles["ratios"]) == ([100, 300, None, 50], [1, 3, None, 0.5])
 
 
-def test_page_has_charts_table_and_notes():
+def test_page_has_charts_table_and_remarks():
     page = comparison_page(comparison_of(ROWS))
     text = page.partition("<script>\n")[0].replace("https://vega.github.io/schema", "")
     assert not re.search(r"https?:|//[a-z]+\.|\bsrc=|\bhref=|@import|\burl\(|\bfetch\(", text)

@@ -202,7 +202,7 @@ def test_actions_are_pinned_by_major_version():
     assert actions and all(re.fullmatch(r"[\w/-]+@v\d+", action) for action in actions)
 
 
-def test_bug_reports_ask_for_versions():
+def test_bug_reports_request_versions():
     assert "spica doctor" in (ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text()
 
 

@@ -105,7 +105,7 @@ def test_libraries_that_are_refused(written, cells, sentence):
     assert sentence in str(refused.value)
 
 
-def test_a_library_that_cannot_be_mapped_to_is_told(written):
+def test_a_library_that_cannot_be_mapped_to_is_reported(written):
     with pytest.raises(UserError, match=r"cannot map .* to the cells of"):
         measure(
             MultiplyAdd(MULTIPLY_ADD), "element", liberty=written(NAND2, FLIP_FLOP, "cell (A) {")

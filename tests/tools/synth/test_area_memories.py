@@ -61,7 +61,7 @@ def test_kinds_of_ports():
     assert measure(Stores(), "stores").sram_bits == (64 + 32 + 16) * 8
 
 
-def test_the_estimate_meets_the_macros_it_is_made_from():
+def test_the_estimate_fits_the_macros_it_is_made_from():
     for ports, kind in ((1, "1rw"), (2, "1r1w")):
         for bits, nand2 in MACRO_NAND2[ports]:
             shape = MemoryShape(depth=bits // 8, width=8, ports=kind)

@@ -167,7 +167,7 @@ def test_a_combinational_loop_is_refused():
         block_timing({"ports": {}, "cells": loop}, {})
 
 
-def test_second_measurement_comes_from_the_cache(empty_cache, monkeypatch):
+def test_second_measurement_is_from_the_cache(empty_cache, monkeypatch):
     first = measure(MultiplyAdd(3), "element")
 
     def refuse(*arguments):
@@ -209,7 +209,7 @@ def test_a_cell_without_weight_is_refused():
         cell_weight("$add")
 
 
-def test_errors_of_yosys_are_told():
+def test_errors_of_yosys_are_reported():
     with pytest.raises(YosysError, match="nonsense"):
         run_yosys("nonsense\n", {}, [])
     with pytest.raises(YosysError, match=r"must write absent\.txt"):

@@ -65,10 +65,10 @@ def probes(config):
 def test_tree_gives_what_its_golden_model_gives(name):
     config = SMALL[name]
     vectors = tree_operands(config, np.random.default_rng(1), 250)
-    probe, told = probes(config)
+    probe, stated = probes(config)
     inputs = {port: np.concatenate([probe[port], vectors[port]]) for port in probe}
     results = evaluate(Tree(config), inputs, latency=dot_product_latency(config))["o"]
-    assert results[: len(told)].tolist() == told
+    assert results[: len(stated)].tolist() == stated
     require_equal(results, tree_dot_product(config, **inputs), **inputs)
 
 

@@ -203,7 +203,7 @@ def test_operands_reach_every_exception_and_every_kind_of_result():
 
 
 @pytest.mark.parametrize("form", [FP32, FP16, BF16], ids=lambda form: form.name)
-def test_operands_come_near_to_numbers_and_middles(form):
+def test_operands_are_near_to_numbers_and_middles(form):
     """Many exact results are within 1/64 ulp of a number with one more bit."""
     rng = np.random.default_rng(1)
     inputs = divide_operands(rng, 20_000, form)

@@ -190,7 +190,7 @@ def test_two_results_of_one_register():
     bench(CONFIG, test)
 
 
-def test_loads_are_told_from_other_producers():
+def test_loads_are_distinguished_from_other_producers():
     async def test(board):
         board.head({"reads": 0b111, "sources": [5, 6, 7]})
         await board.issue(6)

@@ -153,7 +153,7 @@ def test_latency_is_as_stated():
     assert bench.latencies == [2 + 20 + 1 + 1]
 
 
-def test_all_who_want_a_line_are_answered_one_per_cycle():
+def test_all_requests_of_a_line_are_answered_one_per_cycle():
     bench = core_bench()
     bench.run([*SWEEP, 1, 0, 1, 1, 0])
     assert sorted(bench.cycles) == list(range(min(bench.cycles), min(bench.cycles) + 5))
@@ -171,7 +171,7 @@ def test_beats_that_are_there_follow_each_other():
     assert len(bench.lines_read) == 32
 
 
-def test_reads_and_writes_come_in_turns_where_both_are_there():
+def test_reads_and_writes_alternate_where_both_are_there():
     there, pauses = range(64), [None] * 200
     far = range(1064, 1128)  # in other sets
     bench = core_bench(latency=2)
@@ -211,7 +211,7 @@ def test_a_read_is_not_kept_waiting_by_writes_to_its_beat():
     assert bench.cycles[-1] < bench.writes[-1] - 5
 
 
-def test_a_write_is_not_kept_waiting_by_beats_that_come():
+def test_a_write_is_not_kept_waiting_by_beats_that_arrive():
     bench = core_bench(latency=30)
     bench.run(
         [*SWEEP, *(130 * n for n in range(MOST))],
@@ -307,7 +307,7 @@ def test_a_write_to_no_line_reads_none():
     assert bench.held(19)[0] == 1
 
 
-def test_to_forget_holds_nobody():
+def test_an_invalidation_holds_nobody():
     bench = core_bench()
     reads = [0, *[None] * 40, 0]  # the second in the cycle after the answer
     bench.run([*SWEEP, *reads], invalidations={len(SWEEP) + 40})
@@ -318,7 +318,7 @@ def test_to_forget_holds_nobody():
 
 
 @pytest.mark.parametrize("times", range(EPOCHS - 1, EPOCHS + 2))
-def test_what_was_forgotten_often_does_not_come_back(times):
+def test_what_was_invalidated_often_does_not_reappear(times):
     bench, start = core_bench(), len(SWEEP) + 40
     told = set(range(start, start + times))
     bench.run([*SWEEP, 0, *[None] * (40 + times), *SWEEP, 0, 1], invalidations=told)

@@ -100,7 +100,7 @@ def test_reads_of_what_is_there_are_taken_while_there_is_room_for_answers(beats)
     ids=["cores", "dma", "mixed"],
 )
 @pytest.mark.quick(1)
-def test_what_came_for_reads_waits_for_room(ids, lines):
+def test_refills_of_reads_wait_for_room(ids, lines):
     bench = held("r", lambda bench: of_ids(bench, ids, lines))
     assert RESPONSES <= bench.reads_taken <= RESPONSES + bench.config.l2.mshrs
 

@@ -173,7 +173,7 @@ def test_no_walk_begins_while_reads_await_dram():
 
 @pytest.mark.parametrize(("lines", "latency"), [(8, 0), (16, 100)])
 @pytest.mark.full
-def test_a_flush_does_not_look_at_sets_that_were_written_early(lines, latency):
+def test_a_flush_skips_sets_that_were_written_early(lines, latency):
     """Half of 16 lines go at once, half of them follow; the sets of part lines remain."""
     cycles, parts, pause = [], range(64, 68), 60 + latency
     for ends in ([], ["flush"]):

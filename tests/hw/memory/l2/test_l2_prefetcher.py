@@ -76,7 +76,7 @@ def test_lines_that_are_read_ahead_leave_room_for_others():
 
 @pytest.mark.parametrize("lines", [range(0, 40, 2), range(40, 0, -1)])
 @pytest.mark.full
-def test_only_what_is_asked_for_is_read(lines):
+def test_only_requested_lines_are_read(lines):
     bench = one_by_one(CONFIG, lines)
     assert lines_of(bench) == [*lines] and not bench.events["prefetch"]
 
@@ -101,7 +101,7 @@ def test_nothing_is_read_beyond_dram():
 
 
 @pytest.mark.full
-def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
+def test_what_cannot_be_read_ahead_is_an_error_of_its_requester():
     broken = range(0x8000_0000 + 6 * 64, 0x8000_0000 + 7 * 64)
     bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, broken=broken)
     bursts = bench.reads(CORE, range(6))
@@ -114,7 +114,7 @@ def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
 
 
 @pytest.mark.full
-def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
+def test_a_demand_miss_takes_over_the_slot_of_its_line():
     """Ten lines being prefetched and ten demand misses on them fit sixteen MSHRs."""
     config = replace(CONFIG, l2=replace(CONFIG.l2, mshrs=16, prefetch=10))
     base = DRAM_END - 12 * CONFIG.l2.line_bytes
@@ -130,7 +130,7 @@ def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
 
 @pytest.mark.parametrize("stall", fast_only([0], [0, 0.3]))
 @pytest.mark.full
-def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
+def test_a_slot_is_taken_over_in_whatever_cycle_its_line_arrives(stall):
     bench = L2Bench(
         replace(CONFIG, l2=replace(CONFIG.l2, size=16384)), random.Random(7), span=1 << 15,
         latency=20, stall=stall,

@@ -177,7 +177,7 @@ def test_misses_of_the_dma_leave_nothing_behind():
     assert len(bench.fetched) == 1 and bench.events["write_back"] == 1
 
 
-def test_only_wanted_beats_are_read_past_the_cache():
+def test_only_requested_beats_are_read_past_the_cache():
     bench = L2Bench(SMALL, random.Random(1))
     bench.run([Burst(DMA, bench.base + 32, 1)], [Burst(CORE, bench.base + 32, 1)])
     assert bench.fetched == [(bench.base + 32, 1), (bench.base, 2)]
@@ -191,7 +191,7 @@ def test_a_flush_writes_each_line_once():
 
 
 @pytest.mark.full
-def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
+def test_a_flush_reads_a_set_per_cycle_where_something_was_written():
     """Only the last set but one has dirty lines, all its 4: 2 cycles for each."""
     l2 = L2Config(size=1 << 16, ways=4, mshrs=4, write_backs=8)
     config = config_of(l2, id_width=6, source_width=1)
@@ -253,7 +253,7 @@ def test_replies_of_an_id_keep_their_order():
     assert past.ended < hit.ended
 
 
-def test_a_lost_write_back_is_told():
+def test_a_lost_write_back_is_reported():
     bench = L2Bench(SMALL, random.Random(1), broken=range(0x8000_0000, 0x8000_0040))
     write = bench.writes(CORE, [0])[0]
     bench.run([write], bench.writes(CORE, [4, 8]))

@@ -123,7 +123,7 @@ def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[fl
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
 @pytest.mark.full
-def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
+def test_reads_and_writes_of_dram_share_lookups(identity):
     """A read takes two lookups and a write one: 2 beats of each in 3 cycles."""
     rates = both_ways(identity, L2Config(size=1024, mshrs=32, write_backs=32), 20, 60)
     assert min(rates) > 0.6
@@ -131,7 +131,7 @@ def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("identity", [DMA, CORE])
-def test_reads_and_writes_of_dram_share_what_is_looked_up_at_its_default(identity):
+def test_reads_and_writes_of_dram_share_lookups_at_its_default(identity):
     assert min(both_ways(identity, L2Config(), 100, 200)) > 0.6
 
 

@@ -135,7 +135,7 @@ def random_writes(rng: random.Random, config, lines: int, count: int):
 @pytest.mark.parametrize("lines", [2, 6, 60])
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.quick(1)
-def test_writes_are_told_in_their_order_with_the_errors_of_their_bursts(name, lines, stall, behind):
+def test_writes_are_reported_in_order_with_the_errors_of_their_bursts(name, lines, stall, behind):
     config, rng = CONFIGS[name], random.Random(f"{name} {lines} {behind}")
     writes = list(random_writes(rng, config, lines, 100))
     bench = WriteBench(config, rng, stall, behind, fails=0.2)

@@ -49,7 +49,7 @@ def test_mixed_sizes_match_golden_model(config, stall, span):
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
 @pytest.mark.quick(1)
-def test_response_comes_after_the_stated_latency(latency):
+def test_response_arrives_after_the_stated_latency(latency):
     memory = SharedMemoryConfig(size=128, banks=2, subbanks=2, read_latency=latency, narrow_ports=2)
     config = SharedMemoryPorts(
         memory=memory, read_sizes=(8, 4), write_sizes=(8,), row_ports=1, row_bytes=8

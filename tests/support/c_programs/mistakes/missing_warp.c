@@ -1,7 +1,7 @@
 /* The last warp does not arrive at a barrier of all warps. */
 #include <spica.h>
 
-static void meet(void *arg) {
+static void synchronize(void *arg) {
     (void)arg;
     if (vx_warp_id() == vx_num_warps() - 1) {
         return;
@@ -10,6 +10,6 @@ static void meet(void *arg) {
 }
 
 int main(void) {
-    spica_launch(meet, 0);
+    spica_launch(synchronize, 0);
     return 0;
 }

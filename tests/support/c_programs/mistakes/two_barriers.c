@@ -1,7 +1,7 @@
 /* Half of the warps wait at one barrier, half at another. */
 #include <spica.h>
 
-static void meet(void *arg) {
+static void synchronize(void *arg) {
     (void)arg;
     if (vx_warp_id() & 1) {
         vx_barrier(3, vx_num_warps()); /* MISTAKE */
@@ -11,6 +11,6 @@ static void meet(void *arg) {
 }
 
 int main(void) {
-    spica_launch(meet, 0);
+    spica_launch(synchronize, 0);
     return 0;
 }

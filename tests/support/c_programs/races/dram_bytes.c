@@ -3,7 +3,7 @@
 
 static volatile uint8_t last[SPICA_WARPS];
 
-static void note(void *argument)
+static void store(void *argument)
 {
 #ifdef CORRECT
     last[vx_warp_id()] = 1;
@@ -15,6 +15,6 @@ static void note(void *argument)
 
 int main(void)
 {
-    spica_run_warps(SPICA_WARPS, note, 0);
+    spica_run_warps(SPICA_WARPS, store, 0);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* All warps but one meet; that one has ended. */
 #include <spica.h>
 
-static void meet(void *argument)
+static void synchronize(void *argument)
 {
     if (vx_warp_id() == 2)
         return;
@@ -11,6 +11,6 @@ static void meet(void *argument)
 
 int main(void)
 {
-    spica_launch(meet, 0);
+    spica_launch(synchronize, 0);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* All warps but one meet; that one waits elsewhere. CORRECT: all meet. */
 #include <spica.h>
 
-static void meet(void *argument)
+static void synchronize(void *argument)
 {
 #ifndef CORRECT
     if (vx_warp_id() == 2) {
@@ -15,6 +15,6 @@ static void meet(void *argument)
 
 int main(void)
 {
-    spica_launch(meet, 0);
+    spica_launch(synchronize, 0);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Every warp reads the word of another warp in shared memory. CORRECT: after a barrier. */
 #include <spica.h>
 
-static void meet(void *argument)
+static void synchronize(void *argument)
 {
     volatile uint32_t *words = spica_shared();
     const uint32_t warp = vx_warp_id(), lane = vx_thread_id();
@@ -16,6 +16,6 @@ static void meet(void *argument)
 
 int main(void)
 {
-    spica_launch(meet, 0);
+    spica_launch(synchronize, 0);
     return 0;
 }

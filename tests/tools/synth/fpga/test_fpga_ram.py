@@ -42,7 +42,7 @@ async def offer(ctx, rng, valid, ready):
 @pytest.mark.parametrize("spoilt", [None, "a read byte", "a written byte"])
 @pytest.mark.parametrize(("axi", "channel"), PORTS)
 @pytest.mark.quick(3)
-def test_bursts_and_the_look_at_the_end(axi, spoilt, channel):
+def test_bursts_and_the_reads_at_the_end(axi, spoilt, channel):
     rng = random.Random(f"{axi} {channel}")
     sizes = dict(zip(BASES, (512, 256), strict=True))
     before = {base: bytearray(rng.randbytes(size)) for base, size in sizes.items()}
@@ -123,7 +123,7 @@ def test_bursts_and_the_look_at_the_end(axi, spoilt, channel):
                 ctx.set(port.rready, 0)
         done.add("read")
 
-    async def look(ctx):
+    async def observe(ctx):
         while len(done) < 2:
             await ctx.tick()
         ctx.set(dut.verify, 1)
@@ -133,7 +133,7 @@ def test_bursts_and_the_look_at_the_end(axi, spoilt, channel):
         assert ctx.get(dut.differs) == (spoilt is not None)
 
     done: set[str] = set()
-    simulate(dut, write, read, look)
+    simulate(dut, write, read, observe)
 
 
 def test_windows_must_fit():

@@ -125,7 +125,7 @@ def test_a_beat_per_cycle():
     assert taken == [cycle + config.fma_latency for cycle in accepted]
 
 
-def test_results_that_are_not_taken_wait_and_then_come_one_per_cycle():
+def test_results_that_are_not_taken_wait_and_then_leave_one_per_cycle():
     config = CoreConfig(warps=2, threads=2)
     places = CreditFifoConfig(common=1, result=1, latency=config.fma_latency).places
     operations = warps_of(config, 20, seed=3)

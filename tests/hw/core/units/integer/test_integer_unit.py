@@ -120,7 +120,7 @@ def check_unit(config, warps, stalls=((0.0, 0.0),)):
 
 @pytest.mark.parametrize("latency", [2, 3, 4])
 @pytest.mark.full
-def test_all_corners_meet_in_every_operation(latency):
+def test_all_corners_occur_in_every_operation(latency):
     config = CoreConfig(multiply_latency=latency)
     check_unit(config, crossed_warps(8, tuple(Op) if latency == 3 else PRODUCTS))
 

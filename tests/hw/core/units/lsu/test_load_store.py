@@ -264,7 +264,7 @@ def test_a_full_table_stalls(name):
 
 
 @pytest.mark.parametrize("name", ["1x1", "8x8"])
-def test_results_that_nobody_takes_wait_and_then_come_one_per_cycle(name):
+def test_results_that_nobody_takes_wait_and_then_leave_one_per_cycle(name):
     config = CONFIGS[name]
     rng = random.Random(15)
     accesses = [random_access(rng, config, 256) for _ in range(slots(config) + 1)]

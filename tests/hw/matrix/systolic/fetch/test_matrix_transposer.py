@@ -29,7 +29,7 @@ class Skew(wiring.Component):
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize(("size", "width"), [(2, 16), (4, 8), (8, 16), (3, 5)])
-def test_columns_come_a_block_later(size, width, stall):
+def test_columns_leave_a_block_later(size, width, stall):
     dut = require_no_loop(Transposer(TransposerConfig(size=size, width=width)))
     rng = random.Random(size)
     blocks = [
