@@ -137,14 +137,14 @@ def test_registers_of_warps(warps):
         model.iss.set_warp(0, each, mask=1)
 
     async def raise_flags(ctx):
-        told = [(rng.random() < 0.7, rng.randrange(warps), rng.getrandbits(5)) for _ in range(2)]
+        accrued = [(rng.random() < 0.7, rng.randrange(warps), rng.getrandbits(5)) for _ in range(2)]
         if rng.random() < 0.3:
-            told[1] = (*told[0][:2], told[1][2])
+            accrued[1] = (*accrued[0][:2], accrued[1][2])
         names = ("valid", "warp", "flags")
-        ctx.set(dut.floats.flags, [dict(zip(names, bus, strict=True)) for bus in told])
+        ctx.set(dut.floats.flags, [dict(zip(names, bus, strict=True)) for bus in accrued])
         await ctx.tick()
         ctx.set(dut.floats.flags, [{"valid": 0}, {"valid": 0}])
-        for valid, warp, flags in told:
+        for valid, warp, flags in accrued:
             if valid:
                 model.iss.set_warp(0, warp, fflags=model.iss.warp(0, warp).fflags | flags)
 

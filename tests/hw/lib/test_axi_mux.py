@@ -47,8 +47,8 @@ class Source:
 
     @property
     def idle(self) -> bool:
-        owed = any(self.expected.values())
-        return not (any(self.left.values()) or any(self.offers.values()) or self.beats or owed)
+        pending = any(self.expected.values())
+        return not (any(self.left.values()) or any(self.offers.values()) or self.beats or pending)
 
     def drive(self):
         """Offer bursts and beats at random, and select the channels that are ready."""
@@ -59,13 +59,13 @@ class Source:
                 name, length = rng.randrange(self.ids), rng.randrange(4)
                 address = rng.randrange(1 << 20) * 64 | self.number << 28
                 self.offers[channel] = (name, address, length, size, BURST_INCR)
-                wanted = self.expected.setdefault((back, name), deque())
+                beats_back = self.expected.setdefault((back, name), deque())
                 beats = [(address + BEAT_BYTES * n, n == length) for n in range(length + 1)]
                 code = response(address, channel == "aw")
                 if channel == "ar":
-                    wanted += [(value, code, last) for value, last in beats]
+                    beats_back += [(value, code, last) for value, last in beats]
                 else:
-                    wanted.append((code,))
+                    beats_back.append((code,))
                     self.beats += [(value, value & 0xFF, last) for value, last in beats]
         if self.offers["w"] is None and self.beats and rng.random() < 0.7:
             self.offers["w"] = self.beats.popleft()

@@ -25,11 +25,11 @@ def adders_of(preset: str) -> set[CarrySelectAddConfig]:
     """Return the configs of all adders in a preset."""
     found, check = [], CarrySelectAddConfig.__post_init__
 
-    def noted(self):
+    def recorded(self):
         check(self)
         found.append(self)
 
-    with patch.object(CarrySelectAddConfig, "__post_init__", noted):
+    with patch.object(CarrySelectAddConfig, "__post_init__", recorded):
         verilog = emit(Machine(PRESETS[preset]), preset, simulated=True).verilog
     assert "without_" not in verilog
     return set(found)

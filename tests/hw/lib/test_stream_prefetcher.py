@@ -10,7 +10,7 @@ from spica.sim.engine.testbench import require_no_loop, simulate
 CONFIG = StreamConfig(line_width=16, ahead=6)
 
 
-def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: False):
+def proposals(requests, *, config=CONFIG, ready=lambda: True, drops=lambda: False):
     """Return the accepted proposals; each request is a missed line, a pair, or None.
 
     Proposals are near requested lines and stay until they are accepted, or all are forgotten.
@@ -20,22 +20,22 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: Fa
     async def drive(ctx):
         nonlocal held
         for request in [*requests, *[None] * (2 * STREAMS * config.ahead)]:
-            asked = request if isinstance(request, tuple) or request is None else (request, True)
-            is_ready, is_forgotten = ready(), forgets()
-            ctx.set(unit.demand.valid, asked is not None)
-            ctx.set(unit.demand.line, asked[0] if asked else 0)
-            ctx.set(unit.demand.missed, asked[1] if asked else 0)
+            access = request if isinstance(request, tuple) or request is None else (request, True)
+            is_ready, is_forgotten = ready(), drops()
+            ctx.set(unit.demand.valid, access is not None)
+            ctx.set(unit.demand.line, access[0] if access else 0)
+            ctx.set(unit.demand.missed, access[1] if access else 0)
             ctx.set(unit.o.ready, is_ready)
             ctx.set(unit.drop, is_forgotten)
             proposed = ctx.get(unit.o.payload) if ctx.get(unit.o.valid) else None
             assert held in (None, proposed)
             assert proposed is None or proposed in near
-            assert ctx.get(unit.busy) or (proposed is None and asked is None)
+            assert ctx.get(unit.busy) or (proposed is None and access is None)
             if is_ready and proposed is not None:
                 taken.append(proposed)
             held = None if is_ready or is_forgotten else proposed
-            if asked is not None:
-                near.update(range(asked[0] - BEYOND + 1, asked[0] + config.ahead + 1))
+            if access is not None:
+                near.update(range(access[0] - BEYOND + 1, access[0] + config.ahead + 1))
             if is_forgotten:
                 near.clear()
             await ctx.tick()
@@ -110,7 +110,7 @@ def test_lines_read_again_move_nothing_back():
 def test_what_is_forgotten_begins_again():
     """After ten lines, no line is proposed until the stream is confirmed again."""
     cycles = iter(range(1000))
-    found = proposals(apart(range(1000, 1020)), forgets=lambda: next(cycles) == 39)
+    found = proposals(apart(range(1000, 1020)), drops=lambda: next(cycles) == 39)
     assert found == [*range(1002, 1016), *range(1012, 1026)]
 
 
@@ -158,7 +158,7 @@ def test_only_lines_near_others_are_proposed(ahead, seed):
         [request() for _ in range(3000)],
         config=config,
         ready=lambda: rng.random() < 0.6,
-        forgets=lambda: rng.random() < 0.002,
+        drops=lambda: rng.random() < 0.002,
     )
     assert len(found) > 200
 

@@ -34,7 +34,7 @@ def counters(config):
     return Counters(ControlConfig.of(config).counters)
 
 
-async def look(ctx, dut, address, write=0):
+async def read_counter(ctx, dut, address, write=0):
     """Access a register; return its data and whether it was refused."""
     ctx.set(dut.registers.request.payload, {"address": address, "write": write, "data": 0})
     ctx.set(dut.registers.request.valid, 1)
@@ -68,8 +68,8 @@ def test_counters_sum_their_events(config):
         ctx.set(dut.events, dict.fromkeys(sums, 0))
         await ctx.tick()
         for row in table:
-            assert await look(ctx, dut, row.address) == (sums[row.name], 0), row.name
-            assert await look(ctx, dut, row.address + 4) == (0, 0)
+            assert await read_counter(ctx, dut, row.address) == (sums[row.name], 0), row.name
+            assert await read_counter(ctx, dut, row.address + 4) == (0, 0)
 
     simulate(dut, bench)
 
@@ -80,7 +80,7 @@ def test_an_event_is_seen_after_two_cycles():
 
     async def bench(ctx):
         ctx.set(dut.events[row.name], 1)
-        assert [(await look(ctx, dut, row.address))[0] for _ in range(4)] == [0, 0, 4, 8]
+        assert [(await read_counter(ctx, dut, row.address))[0] for _ in range(4)] == [0, 0, 4, 8]
 
     simulate(dut, bench)
 
@@ -93,9 +93,9 @@ def test_the_high_word_is_latched_with_the_low_word():
     async def bench(ctx):
         full = (1 << row.width) - 1
         ctx.set(dut.counted[row.name], full)
-        low, _ = await look(ctx, dut, row.address)
+        low, _ = await read_counter(ctx, dut, row.address)
         ctx.set(dut.counted[row.name], 0)
-        assert (await look(ctx, dut, other.address + 4))[0] << 32 | low == 4 * full
+        assert (await read_counter(ctx, dut, other.address + 4))[0] << 32 | low == 4 * full
         ctx.set(dut.counted[row.name], full)
         ctx.set(dut.events[row.name], 1)
         await ctx.tick().repeat(2)
@@ -110,9 +110,9 @@ def test_writes_and_unknown_addresses_are_refused():
 
     async def bench(ctx):
         for address in (0, table[-1].address + 8, COUNTERS_END - 4):
-            assert (await look(ctx, dut, address))[1]
-        assert (await look(ctx, dut, table[0].address, write=1))[1]
-        assert not (await look(ctx, dut, table[0].address))[1]
+            assert (await read_counter(ctx, dut, address))[1]
+        assert (await read_counter(ctx, dut, table[0].address, write=1))[1]
+        assert not (await read_counter(ctx, dut, table[0].address))[1]
 
     simulate(dut, bench)
 

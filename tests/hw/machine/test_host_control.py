@@ -70,12 +70,12 @@ def run(dut, *benches, storages=None, stall=0.0, refused=()):
     running = list(benches)
 
     def ending(bench):
-        async def run_and_tell(ctx):
+        async def run_and_record(ctx):
             await bench(ctx)
             running.remove(bench)
             finished.extend([] if running else [True])
 
-        return run_and_tell
+        return run_and_record
 
     simulate(dut, *map(ending, benches), *units)
 
@@ -119,7 +119,7 @@ def test_cycle_counter_carries():
     low, high = (CONTROL[name].offset for name in ("cycle_low", "cycle_high"))
 
     async def bench(ctx):
-        async def look(address):
+        async def read_word(address):
             ctx.set(dut.registers.request.payload, {"address": address, "write": 0, "data": 0})
             ctx.set(dut.registers.request.valid, 1)
             await ctx.tick()
@@ -127,7 +127,7 @@ def test_cycle_counter_carries():
             return ctx.get(dut.registers.response.payload.data)
 
         ctx.set(dut.cycle.low, 0xFFFF_FFF6)
-        times = [await look(low) | await look(high) << 32 for _ in range(10)]
+        times = [await read_word(low) | await read_word(high) << 32 for _ in range(10)]
         assert times == list(range(0xFFFF_FFF6, 0xFFFF_FFF6 + 20, 2))
 
     simulate(dut, bench)

@@ -45,7 +45,7 @@ class Moment:
     coming: tuple[Coming | None, ...]
     waiting: tuple[int, ...]
     cores_waiting: tuple[int, ...]
-    told: tuple[BarrierResponse, ...]
+    responses: tuple[BarrierResponse, ...]
 
 
 def step(model: BarrierSystemModel, coming: Sequence[Coming | None]) -> Moment:
@@ -205,9 +205,9 @@ class MeetingPlan:
         """Advance by one cycle, and check each meeting."""
         coming = [None if each is None else each[0] for each in self.pending]
         moment = step(self.model, coming)
-        told = moment.told
+        responses = moment.responses
         ended, self.ending = self.ending, []
-        for core, one in enumerate(told):
+        for core, one in enumerate(responses):
             pending = self.pending[core]
             if pending is None or not one.ready:
                 continue
@@ -227,7 +227,7 @@ class MeetingPlan:
                 ended += self.complete(meeting, core)
         released = {
             (core, warp)
-            for core, one in enumerate(told)
+            for core, one in enumerate(responses)
             for warp in range(self.model.cores[core].warps)
             if one.released >> warp & 1
         }

@@ -90,14 +90,14 @@ class BarrierStress:
             inputs[f"count_{n}"] = np.array([0 if one is None else one.count for one in each])
         found = self.bench.run(**inputs)
         for n in range(self.config.cores):
-            told = [moment.told[n] for moment in moments]
-            comes = inputs[f"warps_{n}"] != 0
-            fails = np.array([one.cause is not None for one in told])
+            responses = [moment.responses[n] for moment in moments]
+            arrives = inputs[f"warps_{n}"] != 0
+            fails = np.array([one.cause is not None for one in responses])
             same(f"waiting_{n}", found, [moment.waiting[n] for moment in moments])
-            same(f"released_{n}", found, [one.released for one in told])
-            same(f"ready_{n}", found, [one.ready for one in told], where=comes)
-            same(f"refused_{n}", found, fails, where=comes & found[f"ready_{n}"].astype(bool))
-            causes = [0 if one.cause is None else one.cause.value for one in told]
+            same(f"released_{n}", found, [one.released for one in responses])
+            same(f"ready_{n}", found, [one.ready for one in responses], where=arrives)
+            same(f"refused_{n}", found, fails, where=arrives & found[f"ready_{n}"].astype(bool))
+            causes = [0 if one.cause is None else one.cause.value for one in responses]
             same(f"cause_{n}", found, causes, where=fails)
         for b in range(self.config.barriers):
             same(f"cores_{b}", found, [moment.cores_waiting[b] for moment in moments])

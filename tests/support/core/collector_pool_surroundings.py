@@ -272,8 +272,8 @@ class Issuer:
         reads = set()
         for k, source in enumerate(instruction["sources"]):
             if instruction["reads"] >> k & 1 and (warp, source) in under_way:
-                comes, early = self.expected[warp, source][1], self.surroundings.early
-                known = comes is not None and early is not None and comes <= cycle + early
+                arrival, early = self.expected[warp, source][1], self.surroundings.early
+                known = arrival is not None and early is not None and arrival <= cycle + early
                 if not self.config.snoop or not (known or early is None):
                     return None
                 pending |= 1 << k

@@ -55,7 +55,7 @@ def run_core(
     *,
     seed: int = 1,
     timeout: int = 20_000,
-    look: Callable[[Core], Sequence] = lambda core: (),
+    observe: Callable[[Core], Sequence] = lambda core: (),
     **timing,
 ) -> CoreRun:
     """Run a program on the RTL until it is idle; `timing` is that of `SimpleMemory`.
@@ -91,7 +91,7 @@ def run_core(
         nonlocal over
         ctx.set(dut.start, 1)
         done = [bus.valid for bus in dut.observed.done]
-        seen = look(dut)
+        seen = observe(dut)
         while True:
             values = await ctx.tick().sample(
                 dut.busy, dut.fault.valid, dut.memory_fault.valid, *done, *seen

@@ -266,14 +266,14 @@ class HgmmaRun:
             self.results.append(result)
             if not result["more"]:
                 self.in_flight.discard(result["warp"])
-        self.note_fault(o)
+        self.record_fault(o)
         for place, cycles in enumerate(self.events.values()):
             if int(o["events"][0]) >> place & 1:
                 cycles.append(self.cycle)
         self.credits += int(o["released"][0])
         self.cycle += 1
 
-    def note_fault(self, o):
+    def record_fault(self, o):
         """Record a fault; each is held until it is accepted."""
         layout = memory_fault_layout(self.config.core)
         if not o["fault_valid"][0]:

@@ -90,7 +90,7 @@ class Flight:
     beat: int
     right: list[int | None]  # expected version of each operand
     waits: list[bool] = field(default_factory=list)  # operands expected on a bus
-    wants: list[bool] = field(default_factory=list)  # operands to read from the banks
+    reads_bank: list[bool] = field(default_factory=list)  # operands to read from the banks
     due: int = 0
 
     @property

@@ -132,7 +132,7 @@ class RestOfCore:
                 continue
             for position, flight in enumerate(self.collectors):
                 older = [one for one in self.collectors[:position] if one.warp == flight.warp]
-                gathers = any(any(one.waits) or any(one.wants) for one in [*older, flight])
+                gathers = any(any(one.waits) or any(one.reads_bank) for one in [*older, flight])
                 if flight.entry.port == port and not gathers:
                     self.collectors.remove(flight)
                     self.dispatched.append(flight)
@@ -241,7 +241,7 @@ class RestOfCore:
         """Allocate a collector to the oldest instruction, whose operands `waits` are on a bus."""
         flight = self.queue.pop(0)
         pairs = zip(flight.entry.reads, flight.waits, strict=True)
-        flight.wants = [read and not waits for read, waits in pairs]
+        flight.reads_bank = [read and not waits for read, waits in pairs]
         self.collectors.append(flight)
 
     def gather(self):
@@ -253,9 +253,9 @@ class RestOfCore:
                         if flight.waits[k] and name == result.entry.rd:
                             flight.waits[k] = False
                             self.check(flight, k, result.number)
-            if any(flight.wants) and not self.chance(self.timing.conflict):
-                k = flight.wants.index(True)
-                flight.wants[k] = False
+            if any(flight.reads_bank) and not self.chance(self.timing.conflict):
+                k = flight.reads_bank.index(True)
+                flight.reads_bank[k] = False
                 name = flight.entry.sources[k]
                 self.check(flight, k, self.banks[flight.warp].get(name, -1))
 

@@ -47,7 +47,7 @@ class Traffic:
         ]
         self.reads: list[Pending | None] = [None] * config.collectors
         self.writes: list[Pending | None] = [None] * config.writeback_buses
-        self.asked, self.accepted = list(self.reads), [False] * config.collectors
+        self.requested, self.accepted = list(self.reads), [False] * config.collectors
         self.contenders: dict[int, list[int]] = {}  # collectors at each bank in the last cycle
         self.last: dict[int, int] = {}  # collector served last by each bank without a pause
         self.cycle = self.accesses = self.read_conflicts = 0
@@ -81,7 +81,7 @@ class Traffic:
                     if pending is not None:
                         ctx.set(port.payload, payload_of(pending.access, reads=reads))
 
-    def wanted(self, pending: Pending) -> dict[int, int]:
+    def banks_of(self, pending: Pending) -> dict[int, int]:
         """Return the thread requested from each bank."""
         access, banks = pending.access, {}
         for thread in sorted(pending.left):
@@ -92,7 +92,7 @@ class Traffic:
         """Return the numbers of the accesses that request each bank; check the events."""
         found: dict[int, list[int]] = defaultdict(list)
         for number, pending in enumerate(accesses):
-            for bank in self.wanted(pending) if pending else ():
+            for bank in self.banks_of(pending) if pending else ():
                 found[bank].append(number)
         assert events == sum(1 << bank for bank in found)
         assert conflicts == sum(1 << bank for bank, numbers in found.items() if len(numbers) > 1)
@@ -102,7 +102,7 @@ class Traffic:
         """Check the responses to the reads of the cycle before."""
         served: dict[int, int] = {}
         for number, (valid, answer) in enumerate(zip(answers[::2], answers[1::2], strict=True)):
-            pending, accepted = self.asked[number], self.accepted[number]
+            pending, accepted = self.requested[number], self.accepted[number]
             threads = {t for t in range(self.config.threads) if valid and answer.mask >> t & 1}
             done = threads if self.config.bank_mapping == "thread" else {0} & threads
             assert valid == (bool(done) or accepted)
@@ -126,7 +126,7 @@ class Traffic:
     def first(self, bank: int, numbers: list[int]) -> int:
         """Return the collector that a bank serves."""
         if self.config.bank_arbiter == "age":
-            return min(numbers, key=lambda number: (self.asked[number].since, number))
+            return min(numbers, key=lambda number: (self.requested[number].since, number))
         last = self.last.get(bank, -1)
         return min(numbers, key=lambda number: (number <= last, number))
 
@@ -134,10 +134,10 @@ class Traffic:
         """Serve the oldest write of each bank; check and apply the completed ones."""
         banks = self.by_bank(self.writes, events.writes, events.write_conflicts)
         ages = [each.since if each else -1 for each in self.writes]
-        wanted = [self.wanted(each) if each else {} for each in self.writes]
+        banks_of = [self.banks_of(each) if each else {} for each in self.writes]
         for bank, numbers in banks.items():
             winner = min(numbers, key=lambda number: (ages[number], number))
-            self.writes[winner].left.remove(wanted[winner][bank])
+            self.writes[winner].left.remove(banks_of[winner][bank])
         for number, pending in enumerate(self.writes):
             assert written[number] == (pending is not None and not pending.left)
             if pending is not None and not pending.left:
@@ -159,7 +159,7 @@ class Traffic:
             self.check_answers(answers)
             self.contenders = self.by_bank(self.reads, events.reads, events.read_conflicts)
             self.check_writes(written, events)
-            self.asked, self.accepted = self.reads, [bool(each) for each in ready]
+            self.requested, self.accepted = self.reads, [bool(each) for each in ready]
             self.reads = [None if ready[n] else each for n, each in enumerate(self.reads)]
             self.read_conflicts += events.read_conflicts > 0
             self.accesses += sum(ready) + sum(written)

@@ -16,7 +16,7 @@ __all__ = ["SimpleMemory"]
 
 
 @dataclass
-class _Owed:
+class _Pending:
     """A request without a full answer: earliest cycle, remaining lanes, and data."""
 
     number: int
@@ -80,7 +80,7 @@ class SimpleMemory:
     def __post_init__(self):
         if self.latency < 1:
             raise ValueError(f"latency must be at least 1, not {self.latency!r}")
-        self.owed: list[_Owed] = []
+        self.pending: list[_Pending] = []
         self.cycle = 0
         self.lanes = self.config.lanes(Port.MEMORY)
         self.request_packing = Packing(data_request_layout(self.config))
@@ -88,7 +88,7 @@ class SimpleMemory:
 
     async def serve(self, ctx, request, response, until: Callable[[], bool]) -> None:
         """Run as a testbench: accept and answer requests until `until()` is true."""
-        asked, answered = Value.cast(request.payload), Value.cast(response.payload)
+        requested, answered = Value.cast(request.payload), Value.cast(response.payload)
         while not until():
             willing = self.rng.random() >= self.stall
             ctx.set(request.ready, willing)
@@ -96,7 +96,7 @@ class SimpleMemory:
             ctx.set(response.valid, answer is not None)
             if answer is not None:
                 ctx.set(answered, self.response_packing.pack(answer))
-            _, _, valid, payload = await ctx.tick().sample(request.valid, asked)
+            _, _, valid, payload = await ctx.tick().sample(request.valid, requested)
             self.cycle += 1
             if valid and willing:
                 self._accept(**self.request_packing.unpack(payload))
@@ -106,7 +106,7 @@ class SimpleMemory:
     def _accept(self, tag, is_store, mask, address, data, strobes) -> None:
         """Apply a request, and queue its answer."""
         lanes = [lane for lane in range(self.lanes) if mask >> lane & 1]
-        if any(each.tag == tag for each in self.owed):
+        if any(each.tag == tag for each in self.pending):
             raise AssertionError(f"tag {tag} is already in use by a request in progress")
         if not lanes:
             raise AssertionError("a request has no active lane")
@@ -121,7 +121,7 @@ class SimpleMemory:
                 stored.append(self._store(at, data[lane], strobes[lane]))
         # The request was accepted in the cycle before this one.
         due = self.cycle - 1 + self.latency + self.rng.randint(0, self.jitter)
-        self.owed.append(_Owed(len(self.requests), due, tag, mask, error, words))
+        self.pending.append(_Pending(len(self.requests), due, tag, mask, error, words))
         self.requests.append(
             Request(
                 is_store=bool(is_store),
@@ -144,7 +144,7 @@ class SimpleMemory:
 
     def _choose(self) -> dict | None:
         """Return the answer of this cycle, if any."""
-        due = [each for each in self.owed if each.due <= self.cycle]
+        due = [each for each in self.pending if each.due <= self.cycle]
         if not due or self.rng.random() < self.silence:
             return None
         chosen = self.rng.choice(due) if self.shuffle else due[0]
@@ -154,7 +154,7 @@ class SimpleMemory:
             mask = mask or chosen.mask & -chosen.mask
         chosen.mask &= ~mask
         if not chosen.mask:
-            self.owed.remove(chosen)
+            self.pending.remove(chosen)
         self.answers.append((chosen.number, mask, self.cycle))
         # Lanes outside the answer carry undefined data.
         return {

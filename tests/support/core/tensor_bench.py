@@ -39,8 +39,8 @@ def fragments(tensor: RegisterFedConfig, rng: np.random.Generator, count: int) -
     c = rng.choice(vectors["c"], (count, rows, columns))
     # The vectors meet on the diagonal.
     diagonal = np.arange(columns)
-    met = vectors["c"].reshape(count, rows, tensor.sets)
-    c[:, diagonal, diagonal] = met[:, :columns, 0]
+    diagonals = vectors["c"].reshape(count, rows, tensor.sets)
+    c[:, diagonal, diagonal] = diagonals[:, :columns, 0]
     registers = rng.integers(0, 1 << 32, (count, 32, tensor.threads), dtype=np.uint32)
     spare = np.uint32((1 << (tensor.operand_width - dot.a_format.width)) - 1)
     for first, packed in ((0, pack_a(a, tensor)), (8, pack_b(b, tensor))):

@@ -124,8 +124,8 @@ class CommandStream:
     def expected(self) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
         """Return DRAM, shared memory and registers after the stream, by the model."""
         shared = np.zeros(self.config.shared.size, np.uint8)
-        mine = slice(self.origin, self.origin + self.size)
-        shared[mine] = self.shared
+        own = slice(self.origin, self.origin + self.size)
+        shared[own] = self.shared
         memory = SmallMemory(self.dram.copy(), shared, self.base)
         agenda = Agenda("round_robin", 0)
         places = DeviceMemory(DmaBlockConfig.of(self.cluster), memory, None, self.number)
@@ -138,7 +138,7 @@ class CommandStream:
             else:
                 device.write(names[offset], data)
         read = ("busy", "running", "computes_done", "error", "error_word")
-        return memory.dram, memory.shared[mine], {name: device.read(name) for name in read}
+        return memory.dram, memory.shared[own], {name: device.read(name) for name in read}
 
     def operations(self, config: MatrixUnitConfig) -> list[dict]:
         """Return the fields of the accepted commands."""

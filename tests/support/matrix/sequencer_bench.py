@@ -134,7 +134,7 @@ class SequencerSurroundings:
                     take(name, payload if valid and ready[name] else None)
                 elif valid and ready.get(name, True):
                     take(payload)
-            self.meet_deadlines()
+            self.keep_deadlines()
             self.count(finished, computed, events)
             self.cycle += 1
 
@@ -278,7 +278,7 @@ class SequencerSurroundings:
         assert self.cycle - self.last_scaled > WRITE_LATENCY
         self.scales.append((len(self.rows), scales.number, scales.line))
 
-    def meet_deadlines(self):
+    def keep_deadlines(self):
         """Check that rows of weights are not too late."""
         due = [index for deadline, index in self.deadlines if deadline <= self.cycle]
         assert all(index < len(self.weights) for index in due)

@@ -117,9 +117,9 @@ class AxiMemory:
     @property
     def idle(self) -> bool:
         """No beat or response is outstanding on either side."""
-        owed = (self.reads, self.bursts, self.beats, self.writes, self.replies)
+        pending = (self.reads, self.bursts, self.beats, self.writes, self.replies)
         driven = self.wires.driven
-        return not (any(owed) or driven["rvalid"] or driven["bvalid"])
+        return not (any(pending) or driven["rvalid"] or driven["bvalid"])
 
     def step(self, values) -> list[int]:
         """Sample the master's outputs before a clock edge; return the inputs to drive after it."""

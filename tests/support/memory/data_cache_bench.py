@@ -339,10 +339,10 @@ class DataCacheBench:
                 for name, valid, value in zip(OUTPUTS, values[4:8], values[8:12], strict=True):
                     shown[name] = self.packings[name].unpack(value) if valid else None
                 self.events.update(self.event_packing.unpack(events))
-                forgets = self.settle(shown, willing) or invalidate
+                drops = self.settle(shown, willing) or invalidate
                 if self.cycle in changes:
                     self.change()
-                if forgets:
+                if drops:
                     self.model.drop_old()
                 self.cycle += 1
 

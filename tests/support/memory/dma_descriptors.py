@@ -176,8 +176,10 @@ def check_completions(unit, descriptors, refused):
             for k, descriptor in enumerate(descriptors)
             if (descriptor.direction in (LOAD, FILL)) == is_load
         ]
-        told = [done["tag"] for done in unit.done if (done["direction"] in (LOAD, FILL)) == is_load]
-        assert told == expected
+        tags_done = [
+            done["tag"] for done in unit.done if (done["direction"] in (LOAD, FILL)) == is_load
+        ]
+        assert tags_done == expected
     assert len(tags) == len(descriptors)
     if len(descriptors) <= 15:
         for done in unit.done:

@@ -155,16 +155,16 @@ class CacheBench:
         """Check an answer against memory."""
         got = self.packing.unpack(payload)
         waiter = got["tag"]["warp"] << self.pair_width | got["tag"].get("pair", 0)
-        asked = self.accepted.pop(waiter)
-        address = asked.address
+        request = self.accepted.pop(waiter)
+        address = request.address
         if got["error"]:
             assert not DRAM_BASE <= address < DRAM_END or address in self.broken
             self.seen["errors"] += 1
         else:
             assert DRAM_BASE <= address < DRAM_END and address not in self.broken
-            versions = range(asked.version, self.version + 1)
+            versions = range(request.version, self.version + 1)
             assert got["data"] in [self.word(address, 8, version) for version in versions]
-        self.latencies.append(self.cycle - asked.cycle)
+        self.latencies.append(self.cycle - request.cycle)
         self.cycles.append(self.cycle)
         return waiter
 

@@ -109,10 +109,10 @@ class L2Bench:
         self.events: Counter = Counter()
         self.failed = 0
         # Requester side
-        self.asked: dict[int, deque[Burst]] = {}
+        self.requested: dict[int, deque[Burst]] = {}
         self.written: deque[Burst] = deque()  # writes whose address was accepted
-        self.came: list = []  # accepted beats of incomplete bursts
-        self.owed: dict[int, deque[tuple[Burst, dict[int, int]]]] = {}
+        self.arrived: list = []  # accepted beats of incomplete bursts
+        self.pending: dict[int, deque[tuple[Burst, dict[int, int]]]] = {}
 
     @property
     def fetched(self) -> list[tuple[int, int]]:
@@ -142,17 +142,17 @@ class L2Bench:
                 offer.since = self.cycle
                 bytes_of = range(offer.address, offer.address + offer.beats * size)
                 offer.floors = {at - self.base: self.floor[at - self.base] for at in bytes_of}
-                self.asked.setdefault(offer.id, deque()).append(offer)
+                self.requested.setdefault(offer.id, deque()).append(offer)
             elif channel == "aw":
                 self.written.append(offer)
             else:
-                self.came.append(offer)
-        while self.written and len(self.came) >= len(self.written[0].writes or ()):
+                self.arrived.append(offer)
+        while self.written and len(self.arrived) >= len(self.written[0].writes or ()):
             self.give(self.written.popleft())
         if near.moved("r", seen):
             self.answer(seen)
         if near.moved("b", seen):
-            burst, indices = self.owed[seen["bid"]].popleft()
+            burst, indices = self.pending[seen["bid"]].popleft()
             burst.ended = self.cycle
             burst.codes.append(seen["bresp"])
             for at, index in indices.items():
@@ -163,17 +163,17 @@ class L2Bench:
         assert burst.writes is not None
         burst.since, indices, size = self.cycle, {}, self.config.beat_bytes
         for number, (value, strobes) in enumerate(burst.writes):
-            self.came.pop(0)
+            self.arrived.pop(0)
             for byte in range(size):
                 at = burst.address + number * size + byte - self.base
                 if strobes >> byte & 1 and at + self.base not in self.broken:
                     self.history[at].append(value >> 8 * byte & 0xFF)
                     indices[at] = len(self.history[at]) - 1
-        self.owed.setdefault(burst.id, deque()).append((burst, indices))
+        self.pending.setdefault(burst.id, deque()).append((burst, indices))
 
     def answer(self, seen):
         """Check a beat of a read."""
-        burst, size = self.asked[seen["rid"]][0], self.config.beat_bytes
+        burst, size = self.requested[seen["rid"]][0], self.config.beat_bytes
         address = burst.address + len(burst.values) * size
         if not burst.values:
             burst.first = self.cycle
@@ -185,7 +185,7 @@ class L2Bench:
             for byte in range(size):
                 self.see(burst, address + byte - self.base, seen["rdata"] >> 8 * byte & 0xFF)
         if last:
-            self.asked[burst.id].popleft()
+            self.requested[burst.id].popleft()
             burst.ended = self.cycle
 
     def see(self, burst: Burst, at: int, value: int):
@@ -198,7 +198,7 @@ class L2Bench:
             f"not one of {values[oldest:]}"
         )
         self.floor[at] = max(self.floor[at], index)
-        for other in self.asked[burst.id]:
+        for other in self.requested[burst.id]:
             if at in other.floors:
                 other.floors[at] = max(other.floors[at], index)
 
@@ -207,7 +207,7 @@ class L2Bench:
     @property
     def waits(self) -> bool:
         """Whether a request is not answered yet."""
-        return bool(any(self.asked.values()) or any(self.owed.values()) or self.written)
+        return bool(any(self.requested.values()) or any(self.pending.values()) or self.written)
 
     def offer(self, offers, reads, writes, beats) -> dict[str, int]:
         """Select the next offers and `ready` signals."""

@@ -179,7 +179,7 @@ class MemoryUnitBench:
         assert core is not None
         dut = self.dut
         layouts = (data_request_layout(core), data_response_layout(core))
-        self.ask, self.reply = (Packing(layout) for layout in layouts)
+        self.request_packing, self.reply = (Packing(layout) for layout in layouts)
         self.fetch, self.bring = (
             Packing(fetch_request_layout(core)),
             Packing(fetch_response_layout(core)),
@@ -188,7 +188,7 @@ class MemoryUnitBench:
         self.tags = list(range(1 << core.tag_width))
         self.under_way: dict[int, Answer] = {}
         self.held: dict[int, dict] = {}  # requests by tag
-        self.asked: dict[tuple, tuple] = {}
+        self.requested: dict[tuple, tuple] = {}
         events, fences = dict(events or {}), dict(fences or {})
         shown = Packing(dut.events.shape())
 
@@ -221,7 +221,7 @@ class MemoryUnitBench:
                 self.choose()
                 values = [
                     self.offered is not None,
-                    self.ask.pack(self.offered) if self.offered else 0,
+                    self.request_packing.pack(self.offered) if self.offered else 0,
                     self.offered_fetch is not None,
                     self.fetch.pack(self.offered_fetch) if self.offered_fetch else 0,
                     willing,
@@ -258,7 +258,7 @@ class MemoryUnitBench:
             self.offered = self.requests.popleft() | {"tag": tag}
         if self.offered_fetch is None and self.fetches and not pauses:
             tag = tuple(self.fetches[0]["tag"].values())
-            if tag not in self.asked:
+            if tag not in self.requested:
                 self.offered_fetch = self.fetches.popleft()
 
     def take(self, seen, willing: int):
@@ -274,19 +274,19 @@ class MemoryUnitBench:
             expected = [None if refused >> n & 1 else word for n, word in enumerate(loaded)]
             answer = Answer(self.cycle, mask, expected, self.offered["is_store"])
             if not answer.is_store:
-                self.note_bytes(answer, self.offered["address"])
+                self.record_bytes(answer, self.offered["address"])
             self.answers.append(answer)
             self.under_way[self.offered["tag"]] = answer
             self.held[self.offered["tag"]] = self.offered
             self.offered = None
         if self.offered_fetch is not None and fetch_ready:
             tag = tuple(self.offered_fetch["tag"].values())
-            self.asked[tag] = (self.offered_fetch, self.cycle)
+            self.requested[tag] = (self.offered_fetch, self.cycle)
             self.offered_fetch = None
         if prints and willing:
             self.memory.console.append(byte)
 
-    def note_bytes(self, answer: Answer, addresses: list[int]):
+    def record_bytes(self, answer: Answer, addresses: list[int]):
         """Record the possible values of words loaded from DRAM."""
         for lane, address in enumerate(addresses):
             if answer.expected[lane] is not None and DRAM_BASE <= address < DRAM_END:
@@ -314,7 +314,7 @@ class MemoryUnitBench:
 
     def check_fetch(self, response: dict):
         """Record a fetched pair."""
-        request, accepted = self.asked.pop(tuple(response["tag"].values()))
+        request, accepted = self.requested.pop(tuple(response["tag"].values()))
         data = -1 if response["error"] else response["data"]
         self.fetched.append((request, accepted, self.cycle, data))
 
@@ -322,4 +322,4 @@ class MemoryUnitBench:
         """Return True if everything was offered and answered."""
         waits = (self.requests, self.fetches, self.offered, self.offered_fetch)
         idle = all(bus.idle for bus in self.buses)
-        return idle and not any(waits) and not self.under_way and not self.asked
+        return idle and not any(waits) and not self.under_way and not self.requested

@@ -87,7 +87,7 @@ class CombinerBench:
     def run(self, writes: Iterable[tuple[int, bytes, int] | None], timeout: int = 20_000):
         """Offer writes (beat, value, strobes) in order; None is a pause of one cycle."""
         left, dut, config = deque(writes), self.dut, self.config
-        ask, burst, beat = (
+        request, burst, beat = (
             Packing(layout)
             for layout in (config.write_layout, config.burst_layout, config.beat_layout)
         )
@@ -103,18 +103,18 @@ class CombinerBench:
                     number, value, strobes = self.offer
                     data = int.from_bytes(value, "little")
                     payload = {"beat": number, "data": data, "strobes": strobes}
-                    ctx.set(Value.cast(dut.i.payload), ask.pack(payload))
+                    ctx.set(Value.cast(dut.i.payload), request.pack(payload))
                 takes = self.takes(self.cycle)
                 ctx.set(dut.burst.ready, takes[0])
                 ctx.set(dut.beat.ready, takes[1])
-                _, _, *seen, asks, beat_valid, busy, asked, sent = await ctx.tick().sample(*samples)
+                _, _, *seen, offer, beat_valid, busy, bits, sent = await ctx.tick().sample(*samples)
                 used = self.check_beat(beat.unpack(sent) if beat_valid else None)
                 assert busy == bool(self.waiting or used or self.beat)
-                self.check_burst(burst.unpack(asked) if asks else None)
+                self.check_burst(burst.unpack(bits) if offer else None)
                 if self.offer is not None:
                     self.accept(*seen)
                 if self.offers and takes[0]:
-                    self.bursts.append((self.cycle, burst.unpack(asked)))
+                    self.bursts.append((self.cycle, burst.unpack(bits)))
                     self.waiting.popleft()
                     self.offers = False
                 if self.beat is not None and takes[1]:
@@ -156,21 +156,21 @@ class CombinerBench:
                 self.sent = 0
         return used
 
-    def check_burst(self, asked: dict | None):
+    def check_burst(self, bits: dict | None):
         """Check the offered burst, and that the oldest one is offered in time."""
         if not self.waiting:
-            assert asked is None
+            assert bits is None
             return
         config, oldest = self.config, self.waiting[0]
         first, last = min(oldest.beats), max(oldest.beats)
         waited = self.cycle - oldest.begun
         scarce = self.in_use >= max(1, config.lines - 2 + (config.lines == 2))
         must = self.offers or scarce or len(oldest.beats) == config.line_beats
-        assert asked is not None or not (must or waited > 2 * config.patience)
-        assert asked is None or must or waited > config.patience
+        assert bits is not None or not (must or waited > 2 * config.patience)
+        assert bits is None or must or waited > config.patience
         expected = {"beat": oldest.line * config.line_beats + first, "further": last - first}
-        assert asked in (None, expected)
-        self.offers = asked is not None
+        assert bits in (None, expected)
+        self.offers = bits is not None
 
     def accept(self, ready: int, joins: int, entry: int):
         """Check the answer to the offered write; take it over if it is accepted."""

@@ -84,7 +84,7 @@ def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
     late = moments[200:]
     assert {moment.cores_waiting[3] for moment in late} == {0b0111}
     assert {moment.waiting[0] & (1 << warps) - 1 for moment in late} == {(1 << warps) - 1}
-    assert sum(moment.told[3].released != 0 for moment in late) > 100
+    assert sum(moment.responses[3].released != 0 for moment in late) > 100
 
 
 @pytest.mark.full

@@ -77,7 +77,7 @@ class Witness:
 
         return build
 
-    def look(self, dut):
+    def observe(self, dut):
         """Return the observed values; `named` has them by name."""
         observed = dut.observed
         registers, collectors = self.boxes[RegisterFile], self.boxes[Collectors]
@@ -194,7 +194,7 @@ def test_programs(name, shape, monkeypatch):
     text = BEGIN + PROGRAMS[name] + RESULTS
     witness, model = Witness(monkeypatch, config), CounterModel()
     timing = {"latency": 3, "jitter": 5, "stall": 0.3, "silence": 0.2, "split": 0.3}
-    run = run_core(config, text, ROOM, look=witness.look, **timing)
+    run = run_core(config, text, ROOM, observe=witness.observe, **timing)
     iss = run_model(config, text, ROOM).statistics
     seen, cycles = witness.cycles(run)
     *during, held = (shown(now["counters"]) for now in seen[2:])
@@ -235,7 +235,7 @@ def test_programs_read_what_is_shown(monkeypatch):
     reads = "".join(f"csrr a0, {each}\nsw a0, {4 * k}(s1)\n" for k, each in enumerate(names))
     text = BEGIN.replace("slli s1, s0, 5", "slli s1, s0, 8") + reads + RESULTS
     witness = Witness(monkeypatch, config)
-    run = run_core(config, text, ROOM, look=witness.look)
+    run = run_core(config, text, ROOM, observe=witness.observe)
     seen, _ = witness.cycles(run)
     held = {number: [] for number in CSR_NUMBERS.values()}
     for now, after in pairwise(seen):

@@ -84,7 +84,7 @@ def test_programs(is_grouped, options):
     destination = RegisterGroup() if is_grouped else None
     with trial_groups(destination), patch.dict(UNITS, {Port.SPECIAL: TrialUnit}):
         config = small_config(warps=WARPS, threads=THREADS, **options)
-        run = run_core(config, text, ROOM, look=lambda core: [core.observed.counters])
+        run = run_core(config, text, ROOM, observe=lambda core: [core.observed.counters])
     assert not run.faults
     for hart in range(WARPS * THREADS):
         before = words[32 * hart : 32 * hart + 32]

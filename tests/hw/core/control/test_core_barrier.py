@@ -18,13 +18,13 @@ class Driver:
         self.rng = rng
         self.config = replace(small_core(**config), barriers=barriers)
         self.dut = require_no_loop(Barrier(self.config), ports=[])
-        self.model = BarrierModel(self.config, self.ask)
+        self.model = BarrierModel(self.config, self.request_cluster)
         self.agrees = True
-        self.asked = None
+        self.requested = None
         self.causes = []
 
-    def ask(self, index, count):
-        self.asked = index, count
+    def request_cluster(self, index, count):
+        self.requested = index, count
         return self.agrees
 
     def waiting(self):
@@ -33,7 +33,7 @@ class Driver:
     async def arrive(self, ctx, warp, number, count, *, agrees=True, release=None):
         """Let a warp arrive, in the cycle of a release if there is one; compare all outputs."""
         dut = self.dut
-        self.agrees, self.asked, released, cause = agrees, None, 0, None
+        self.agrees, self.requested, released, cause = agrees, None, 0, None
         if release is not None:
             released = self.model.release(release)
             ctx.set(dut.cluster.release.valid, 1)
@@ -46,7 +46,7 @@ class Driver:
         ctx.set(dut.arrival.warps, 1 << warp)
         ctx.set(dut.arrival.number, number)
         ctx.set(dut.arrival.count, count)
-        if self.asked:
+        if self.requested:
             await self.request(ctx, released if release is not None else 0, agrees)
             released = 0 if release is not None else released
         assert ctx.get(dut.arrival.ready)
@@ -70,7 +70,7 @@ class Driver:
             assert not ctx.get(dut.arrival.ready)
             assert ctx.get(dut.cluster.request.valid)
             payload = ctx.get(dut.cluster.request.payload)
-            assert (payload.barrier, payload.count) == self.asked
+            assert (payload.barrier, payload.count) == self.requested
             assert ctx.get(dut.released) == released
             await ctx.tick()
             before &= ~released
@@ -134,8 +134,8 @@ def test_random_arrivals(cores, warps, barriers, scope):
                     release = open_later.pop(0)
                 arrival = (rng.choice(free), number, count)
                 cause = await driver.arrive(ctx, *arrival, agrees=agrees, release=release)
-                if driver.asked and cause is None:
-                    open_later.append(driver.asked[0])
+                if driver.requested and cause is None:
+                    open_later.append(driver.requested[0])
 
     simulate(driver.dut, bench)
     if (cores, warps) == (4, 8):

@@ -125,8 +125,8 @@ def test_nothing_is_lost(warps):
             ctx.set(dut.control.resumed, plain)
             signals = (dut.redirect.valid, dut.redirect.payload, dut.start, dut.resume)
             _, _, turns, to, started, resume = await ctx.tick().sample(*signals)
-            goes_on = 1 << to.warp if turns and not started else 0
-            assert resume == goes_on | resumed[0]
+            continues = 1 << to.warp if turns and not started else 0
+            assert resume == continues | resumed[0]
             resumed[0] = plain
             if turn:
                 found = [warp for warp in range(warps) if many >> warp & 1]

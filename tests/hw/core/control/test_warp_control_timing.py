@@ -33,7 +33,7 @@ def trace(dut, instructions, signals, cycles, *, act=None):
     async def feed(ctx):
         await put(ctx, dut.i, [given.payload for given in instructions], rng=random.Random(1))
 
-    async def note(ctx):
+    async def record(ctx):
         ctx.set(dut.o.ready, 1)
         for cycle in range(cycles):
             if act is not None:
@@ -41,7 +41,7 @@ def trace(dut, instructions, signals, cycles, *, act=None):
             _, _, *values = await ctx.tick().sample(*signals)
             seen.append(tuple(values))
 
-    simulate(dut, feed, note)
+    simulate(dut, feed, record)
     return seen
 
 
@@ -160,10 +160,10 @@ def test_a_barrier_of_the_cluster():
     )
     signals += (dut.fault.valid, dut.fault.payload.cause)
     seen = trace(dut, instructions, signals, 30, act=act)
-    asked = [cycle for cycle, values in enumerate(seen) if values[0]]
-    assert asked[-1] == 10
-    assert len(asked) > 3
-    assert all((seen[n][1].barrier, seen[n][1].count) == (5, 2) for n in asked)
+    requested = [cycle for cycle, values in enumerate(seen) if values[0]]
+    assert requested[-1] == 10
+    assert len(requested) > 3
+    assert all((seen[n][1].barrier, seen[n][1].count) == (5, 2) for n in requested)
     assert [n for n, values in enumerate(seen) if values[2] == 3] == [11, 12, 13, 14]
     assert [(n, values[3]) for n, values in enumerate(seen) if values[3]][1:] == [(15, 3)]
 

@@ -110,21 +110,21 @@ def test_by_hand():
     dut = Decode(CoreConfig())
 
     async def bench(ctx):
-        def look(line):
+        def decoded_word(line):
             ctx.set(dut.word, assemble(line))
             return ctx.get(dut.o)
 
-        o = look("addi x5, x6, -3")
+        o = decoded_word("addi x5, x6, -3")
         assert (o.port, o.operation, o.rd, o.writes) == (Port.INT, IntegerOperation.ADD, 5, 1)
         assert (o.sources[0], o.reads, o.immediate, o.b_is_immediate) == (6, 1, 2**32 - 3, 1)
-        o = look("sub x0, x0, x9")
+        o = decoded_word("sub x0, x0, x9")
         assert (o.operation, o.writes, o.sources[1], o.reads) == (IntegerOperation.SUB, 0, 9, 2)
-        o = look("fmadd.s f0, f0, f1, f2, rtz")
+        o = decoded_word("fmadd.s f0, f0, f1, f2, rtz")
         assert (o.rd, o.writes, o.reads, o.rounding) == (32, 1, 7, 1)
         assert [o.sources[k] for k in range(3)] == [32, 33, 34]
-        o = look("vx_tmc x4")
+        o = decoded_word("vx_tmc x4")
         assert (o.sources[2], o.reads, o.stalls_warp, o.serialises) == (3, 5, 1, 1)
-        o = look("jal x1, -4")
+        o = decoded_word("jal x1, -4")
         assert (o.immediate, o.stalls_warp, o.serialises, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
 
     simulate(dut, bench, domains=())
@@ -157,18 +157,18 @@ def test_hgmma_by_hand():
     dut = Decode(HGMMA)
 
     async def bench(ctx):
-        def look(line):
+        def decoded_word(line):
             ctx.set(dut.word, assemble(line))
             return ctx.get(dut.o)
 
-        o = look("hgmma x5, x6")
+        o = decoded_word("hgmma x5, x6")
         assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 1, 32, 1)
         assert [o.sources[k] for k in range(3)] == [5, 6, 32]
         assert (o.reads, o.grouped, o.last) == (7, 0b1001, 31)
-        o = look("hgmma_wait")
+        o = decoded_word("hgmma_wait")
         assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.HGMMA_WAIT)
         assert (o.stalls_warp, o.serialises, o.last) == (1, 1, 0)
-        o = look("hmma x1")
+        o = decoded_word("hmma x1")
         assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
 
     simulate(dut, bench, domains=())

@@ -58,16 +58,16 @@ def test_ways_give_way_as_in_the_model(chances):
                 assert ctx.get(dut.victim) == 1 << victim
                 spared += all(valid) and bool(model.chances[model.turn]) and victim != model.turn
             replaces = victim is not None and rng.random() < 0.6
-            wanted = rng.randrange(WAYS) if not replaces and rng.random() < 0.5 else None
+            needed_way = rng.randrange(WAYS) if not replaces and rng.random() < 0.5 else None
             ctx.set(dut.replaces, replaces)
             ctx.set(dut.ahead, ahead)
-            ctx.set(dut.needed, 0 if wanted is None else 1 << wanted)
+            ctx.set(dut.needed, 0 if needed_way is None else 1 << needed_way)
             before = list(model.chances)
             if replaces:
                 chosen.add(victim)
                 model.replace(victim, all(valid), ahead)
-            elif wanted is not None:
-                model.chances[wanted] = 0
+            elif needed_way is not None:
+                model.chances[needed_way] = 0
             if before != model.chances:
                 assert ctx.get(dut.changes)
             if ctx.get(dut.changes):

@@ -117,12 +117,12 @@ def completions(config, descriptors_of_units, **dram) -> list[list[int]]:
     for unit, seen in zip(bench.units, cycles, strict=True):
         step = unit.step
 
-        def noted(values, step=step, seen=seen):
+        def recorded(values, step=step, seen=seen):
             if values[2]:
                 seen.append(bench.cycle)
             return step(values)
 
-        unit.step = noted
+        unit.step = recorded
     for number, descriptors in enumerate(descriptors_of_units):
         for descriptor in descriptors:
             if descriptor.direction in (DRAIN, SPILL):
@@ -170,7 +170,7 @@ def test_load_order():
     async def bench(ctx):
         under_way: list[tuple[int, int]] = []  # (context, port), in the order of their start
         done: set[int] = set()
-        told = 0
+        reported = 0
         for _ in range(600):
             active = sum(1 << context for context, _ in under_way)
             done |= {context for context, _ in under_way if rng.random() < 0.3}
@@ -193,10 +193,10 @@ def test_load_order():
             if begins and chosen:
                 under_way.append((free[0], port))
             if taken and retires:
-                told += 1
+                reported += 1
                 done.remove(min(first_of_port))
                 under_way = [pair for pair in under_way if pair[0] != min(first_of_port)]
-        assert told > 100
+        assert reported > 100
 
     require_no_loop(dut, name="load_order", emit_src=False)
     simulate(dut, bench)

@@ -62,9 +62,9 @@ def test_requests_take_effect_in_their_order(name, latency, jitter, stall):
         config, rng, latency=latency, jitter=jitter, stall=stall, broken=[3], refused=[5]
     )
     apart, count = 60 + 4 * config.cache.sets, 60 if name == "one" else 200
-    forgets = set(range(25, 3000, apart))
-    changes = forgets | set(range(60, 3000, 2 * apart))
-    bench.run(*requests(rng, config, count, beats), invalidations=forgets, changes=changes)
+    drops = set(range(25, 3000, apart))
+    changes = drops | set(range(60, 3000, 2 * apart))
+    bench.run(*requests(rng, config, count, beats), invalidations=drops, changes=changes)
     events = bench.events
     assert events["reads"] == len(bench.latencies) > count // 2
     assert events["writes"] == count - events["reads"]
@@ -217,8 +217,8 @@ def test_a_write_is_not_kept_waiting_by_beats_that_arrive():
         [*SWEEP, *(130 * n for n in range(MOST))],
         [*SWEEP, *[None] * 35, *(store(2000 + beat) for beat in range(4))],
     )
-    comes = range(min(bench.cycles), max(bench.cycles))
-    assert all(cycle in comes for cycle in bench.writes)
+    active = range(min(bench.cycles), max(bench.cycles))
+    assert all(cycle in active for cycle in bench.writes)
     assert bench.writes[-1] - bench.writes[0] <= 7  # every other cycle
 
 
@@ -320,8 +320,8 @@ def test_an_invalidation_holds_nobody():
 @pytest.mark.parametrize("times", range(EPOCHS - 1, EPOCHS + 2))
 def test_what_was_invalidated_often_does_not_reappear(times):
     bench, start = core_bench(), len(SWEEP) + 40
-    told = set(range(start, start + times))
-    bench.run([*SWEEP, 0, *[None] * (40 + times), *SWEEP, 0, 1], invalidations=told)
+    invalidated = set(range(start, start + times))
+    bench.run([*SWEEP, 0, *[None] * (40 + times), *SWEEP, 0, 1], invalidations=invalidated)
     assert bench.lines_read == [0, 0]
 
 

@@ -173,8 +173,8 @@ def test_waits_for_an_entry_and_for_memories_are_counted():
     # While hits are requested, two beats arrive and seven requests are answered.
     bench, far = CacheBench(config, random.Random(1), latency=10), DRAM_BASE + 0x1040
     hits = [(28 + n % 4, DRAM_BASE + 8 * (n % 8)) for n in range(40)]
-    wanted = [(4 * n, far) for n in range(7)]
-    bench.run([*sweep(config), (28, DRAM_BASE), *[None] * 40, *wanted, *hits])
+    misses = [(4 * n, far) for n in range(7)]
+    bench.run([*sweep(config), (28, DRAM_BASE), *[None] * 40, *misses, *hits])
     assert bench.events["bank_waits"] == 2 + 7
 
 
@@ -195,9 +195,9 @@ def test_code_as_large_as_the_cache_stays():
 def test_errors_are_not_kept_and_are_of_a_beat():
     config = replace_cache(CONFIGS["small"], prefetch=0)
     line = BROKEN[0] & ~63
-    asked = [(0, line), (1, line + 40), *[None] * 30, (0, line + 56), (1, BROKEN[0])]
+    requested = [(0, line), (1, line + 40), *[None] * 30, (0, line + 56), (1, BROKEN[0])]
     bench = CacheBench(config, random.Random(1), broken=BROKEN)
-    bench.run([*sweep(config), *asked])
+    bench.run([*sweep(config), *requested])
     assert bench.reads == [line, line]
 
 
@@ -205,8 +205,8 @@ def test_after_an_invalidation_all_is_read_anew():
     config = replace_cache(CONFIGS["small"], prefetch=0)
     bench = CacheBench(config, random.Random(1))
     sets = config.core.l1i.sets
-    asked = [(0, DRAM_BASE), *[None] * 30, (0, DRAM_BASE), (0, DRAM_BASE)]
-    bench.run([*sweep(config), *asked], invalidations={sets + 34})
+    requested = [(0, DRAM_BASE), *[None] * 30, (0, DRAM_BASE), (0, DRAM_BASE)]
+    bench.run([*sweep(config), *requested], invalidations={sets + 34})
     assert bench.reads == [DRAM_BASE] * 2
 
 

@@ -179,7 +179,7 @@ class BusyBench(L2Bench):
         self.window, self.claims = window, 0
 
     def offer(self, offers, reads, writes, beats):
-        is_open = sum(map(len, self.asked.values())) < self.window
+        is_open = sum(map(len, self.requested.values())) < self.window
         return super().offer(offers, reads if is_open else deque(), writes, beats)
 
     async def step(self, ctx, offers):

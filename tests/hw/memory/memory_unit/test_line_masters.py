@@ -51,7 +51,7 @@ class WriteBench:
         self.begun = [0 for _ in self.buses]
         self.responses: list[list[int]] = [[] for _ in self.buses]
         self.awaited: deque = deque()  # (master, number of the burst)
-        self.told: list[int] = []
+        self.reported: list[int] = []
         self.joined_others = 0  # answered after another burst of their master
 
     def run(self, writes):
@@ -73,7 +73,7 @@ class WriteBench:
                 _, _, ready, valid, error, busy, *seen = await ctx.tick().sample(*samples)
                 assert busy or not (offer or self.awaited)
                 if valid and willing:
-                    self.tell(error)
+                    self.report(error)
                 self.step(ctx, seen, offer if ready else None)
                 offer = None if ready else offer
             assert not ctx.get(dut.busy)
@@ -82,12 +82,12 @@ class WriteBench:
         top.submodules.dut = dut
         simulate(top, bench, timeout=20_000)
 
-    def tell(self, error: int):
+    def report(self, error: int):
         """Check the outcome of the oldest write."""
         master, burst = self.awaited.popleft()
         assert burst < len(self.responses[master]), "told before it was done"
         assert error == self.responses[master][burst]
-        self.told.append(error)
+        self.reported.append(error)
 
     def step(self, ctx, seen, accepted: dict | None):
         """Advance the memories, and the bursts that writes join."""
@@ -140,8 +140,8 @@ def test_writes_are_reported_in_order_with_the_errors_of_their_bursts(name, line
     writes = list(random_writes(rng, config, lines, 100))
     bench = WriteBench(config, rng, stall, behind, fails=0.2)
     bench.run(writes)
-    assert len(bench.told) == len(writes)
-    assert 0 < sum(bench.told) < len(writes)
+    assert len(bench.reported) == len(writes)
+    assert 0 < sum(bench.reported) < len(writes)
     if behind == 0.8 and lines == 6:
         assert bench.joined_others > 0
 

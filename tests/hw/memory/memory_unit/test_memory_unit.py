@@ -253,12 +253,12 @@ def test_sides_do_not_disturb_each_other():
     bench = MemoryUnitBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
     code = rng.randbytes(0x400)
     bench.write(DRAM_BASE + 0x8000, code)
-    asked = [
+    fetch_requests = [
         {**fetch, "address": fetch["address"] + 0x8000}
         for fetch in fetches(rng, config, 200)
         if 0 <= fetch["address"] - DRAM_BASE < 0x400
     ]
-    bench.run(list(data_requests(rng, config, 200)), asked)
+    bench.run(list(data_requests(rng, config, 200)), fetch_requests)
     assert bench.memory.dram == bench.golden.dram
     for request, _, _, data in bench.fetched:
         at = request["address"] - DRAM_BASE - 0x8000

@@ -70,7 +70,7 @@ def check(config, accesses, memory, *, rng, stall=0.0, willing_from=0):
 
 def check_announcements(accesses, completed, order, outcome):
     """Check that only results not yet taken are announced, at once if they leave at once."""
-    allowed, wanted = defaultdict(set), {}
+    allowed, stated = defaultdict(set), {}
     for number, access in enumerate(accesses[n] for n in order):
         if not access.writes:
             continue
@@ -78,9 +78,9 @@ def check_announcements(accesses, completed, order, outcome):
         for cycle in range(answered + 1, outcome.results_at[number] + 1):
             allowed[cycle].add(name)
         if outcome.offered[number] == answered + 2:
-            wanted[answered + 1] = name
+            stated[answered + 1] = name
     assert all(name in allowed[cycle] for cycle, name in outcome.announced.items())
-    assert wanted.items() <= outcome.announced.items()
+    assert stated.items() <= outcome.announced.items()
 
 
 def check_faults(accesses, faults, refused):
