@@ -27,19 +27,19 @@ class ArbiterTurns(Properties):
         count = self.requesters
         m.submodules.arbiter = arbiter = Arbiter(count)
         m.d.comb += [arbiter.requests.eq(self.requests), arbiter.accept.eq(self.taken)]
-        chosen, asks = Signal(), Signal()
+        chosen, is_requesting = Signal(), Signal()
         taken = arbiter.grant & self.taken.replicate(count)
-        self.turns = Turns(m, self.who, count, asks, taken, count - 1)
+        self.turns = Turns(m, self.who, count, is_requesting, taken, count - 1)
         with m.If(self.taken & ~self.requests.any()):
             m.d.sync += self.turns.last.eq(count - 1)
         between = Array(
             Array(mask_between(last, who, count) for who in range(count)) for last in range(count)
         )[self.turns.last][self.who]
         m.d.comb += [
-            asks.eq(self.requests.bit_select(self.who, 1)),
+            is_requesting.eq(self.requests.bit_select(self.who, 1)),
             chosen.eq(arbiter.grant.bit_select(self.who, 1)),
             Assert(ones(arbiter.grant) == self.requests.any()),
-            Assert(asks | ~chosen),
+            Assert(is_requesting | ~chosen),
             Assert(~self.turns.due | chosen),
             Assert(~chosen | ~(self.requests & between).any()),
         ]
@@ -78,14 +78,14 @@ class MergeTurns(Properties):
                 i.valid.eq(self.valids[number]),
                 i.payload.eq(self.payloads.word_select(number, width)),
             ]
-        taken, asks = Signal(count), Signal()
+        taken, is_requesting = Signal(count), Signal()
         held, source, payload = Signal(), Signal(range(count)), Signal(width)
         m.d.comb += [
             taken.eq(Cat(i.valid & i.ready for i in inputs)),
-            asks.eq(self.valids.bit_select(self.who, 1)),
+            is_requesting.eq(self.valids.bit_select(self.who, 1)),
             merge.o.ready.eq(self.ready),
         ]
-        self.turns = turns = Turns(m, self.who, count, asks, taken, 0)
+        self.turns = turns = Turns(m, self.who, count, is_requesting, taken, 0)
         with m.If(taken.any()):
             m.d.sync += held.eq(1)
         with m.Elif(self.ready):

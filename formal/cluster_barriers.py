@@ -40,22 +40,22 @@ class Meeting(Properties):
         m.d.comb += opens.eq(0)
         for core, port in enumerate(dut.core):
             request = port.request
-            comes, asked = getattr(self, f"barrier_{core}"), getattr(self, f"count_{core}")
-            at_it, refused = comes == self.barrier, Signal(name=f"refused_{core}")
+            arriving, expected = getattr(self, f"barrier_{core}"), getattr(self, f"count_{core}")
+            at_it, refused = arriving == self.barrier, Signal(name=f"refused_{core}")
             m.d.comb += [
                 request.valid.eq(self.valids[core]),
-                request.payload.barrier.eq(comes),
-                request.payload.count.eq(asked),
+                request.payload.barrier.eq(arriving),
+                request.payload.count.eq(expected),
                 taken[core].eq(request.valid & request.ready),
-                Assume((asked >= 1) & (asked <= cores)),
+                Assume((expected >= 1) & (expected <= cores)),
                 Assume(~(self.valids[core] & at_it & here[core])),
-                refused.eq(here.any() & (count != asked)),
+                refused.eq(here.any() & (count != expected)),
             ]
             with m.If(taken[core] & at_it):
                 m.d.comb += Assert(port.refused == refused)
                 with m.If(~refused):
-                    m.d.comb += opens.eq(ones(here) + 1 == asked)
-                    m.d.sync += [here.eq(Mux(opens, 0, here | 1 << core)), count.eq(asked)]
+                    m.d.comb += opens.eq(ones(here) + 1 == expected)
+                    m.d.sync += [here.eq(Mux(opens, 0, here | 1 << core)), count.eq(expected)]
         opened, released, release = Signal(), Signal(), dut.core[0].release
         self.turns = turns = Turns(
             m, self.who, cores, self.valids.bit_select(self.who, 1), taken, cores - 1

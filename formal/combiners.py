@@ -55,11 +55,11 @@ class Writes(Properties):
         self.place = self.beat[: self.config.place_width]
         self.address = self.beat[self.config.place_width :]
         self.taken, self.begins = Signal(), Signal()
-        self.asked, self.comes, self.ends = Signal(), Signal(), Signal()
+        self.requested, self.arrives, self.ends = Signal(), Signal(), Signal()
         m.d.comb += [
             self.taken.eq(dut.i.valid & dut.i.ready),
             self.begins.eq(self.taken & ~dut.joins),
-            self.asked.eq(dut.burst.valid & dut.burst.ready),
+            self.requested.eq(dut.burst.valid & dut.burst.ready),
         ]
         self.stays(m)
         self.count(m)
@@ -75,8 +75,8 @@ class Writes(Properties):
             m.d.sync += [held[name].eq(port.valid & ~port.ready), before.eq(port.payload)]
             m.d.comb += Assert(~held[name] | (port.valid & (port.payload == before)))
         m.d.comb += [
-            self.comes.eq(dut.beat.valid & ~held["beat"]),
-            self.ends.eq(self.comes & dut.beat.payload.last),
+            self.arrives.eq(dut.beat.valid & ~held["beat"]),
+            self.ends.eq(self.arrives & dut.beat.payload.last),
         ]
 
     def count(self, m: Module):
@@ -90,7 +90,7 @@ class Writes(Properties):
             # Lines that were not offered in the last cycle have no beats yet.
             offered.eq(held - (bursts - dut.burst.valid)),
             Assert(~dut.burst.valid | (bursts != 0)),
-            Assert(~self.comes | (lasts != 0)),
+            Assert(~self.arrives | (lasts != 0)),
             Assert(~lags | dut.beat.valid),
             Assert((bursts == 0) | dut.burst.valid | (waited < 2 * patience)),
             Assert(dut.i.ready == (dut.joins | (Mux(bursts > held, bursts, held) < lines))),
@@ -98,7 +98,7 @@ class Writes(Properties):
         ]
         m.d.comb += moved.eq(~dut.beat.valid | dut.beat.ready)
         m.d.sync += [
-            bursts.eq(bursts + self.begins - self.asked),
+            bursts.eq(bursts + self.begins - self.requested),
             lasts.eq(held + self.begins),
             lags.eq(moved & (held != 0) & (offered != 0) & (held >= offered)),
         ]
@@ -111,37 +111,37 @@ class Writes(Properties):
         """Follow the marked line."""
         config, dut = self.config, self.dut
         beats = config.line_beats
-        marked, was_offered, was_asked = Signal(), Signal(), Signal()
+        marked, was_offered, was_requested = Signal(), Signal(), Signal()
         number, address = Signal(exact_log2(config.lines)), Signal.like(self.address)
         before_burst, before_last = Signal(COUNT), Signal(COUNT)
         written, wrote, at = Signal(beats), Signal(beats), Signal(config.place_width)
         data = [Signal(8, name=f"data_{n}") for n in range(beats)]
         first, last = Signal(config.place_width), Signal(config.place_width)
-        is_mine, offers, comes, ends = Signal(), Signal(), Signal(), Signal()
+        is_own, offers, arrives, ends = Signal(), Signal(), Signal(), Signal()
         is_open = marked & ~was_offered & ~offers
         same = self.address == address
         burst, beat = dut.burst.payload, dut.beat.payload
         m.d.comb += [
             first.eq(number_of(lowest(written))),
             last.eq(beats - 1 - number_of(lowest(written[::-1]))),
-            offers.eq(marked & dut.burst.valid & ~was_asked & (before_burst == 0)),
-            comes.eq(marked & self.comes & (before_last == 0)),
-            ends.eq(comes & (at == last)),
-            is_mine.eq(dut.joins & (dut.line == number)),
+            offers.eq(marked & dut.burst.valid & ~was_requested & (before_burst == 0)),
+            arrives.eq(marked & self.arrives & (before_last == 0)),
+            ends.eq(arrives & (at == last)),
+            is_own.eq(dut.joins & (dut.line == number)),
             # A write joins the open line of its address, and nothing else.
-            Assert(~(self.valid & is_open) | (is_mine == same)),
-            Assert(~(self.valid & marked & ~is_open & is_mine)),
-            Assert(~(self.begins & marked & ~(was_asked & ends)) | (dut.line != number)),
+            Assert(~(self.valid & is_open) | (is_own == same)),
+            Assert(~(self.valid & marked & ~is_open & is_own)),
+            Assert(~(self.begins & marked & ~(was_requested & ends)) | (dut.line != number)),
             Assert(~offers | (burst.beat == Cat(first, address))),
             Assert(~offers | (burst.further == last - first)),
             # Beats follow the offered burst, from the first to the last one written.
-            Assert(~comes | was_offered),
-            Assert(~comes | (beat.last == (at == last))),
-            Assert(~comes | (beat.strobes == (written & wrote).bit_select(at, 1))),
-            Assert(~(comes & beat.strobes[0]) | (beat.data == Array(data)[at])),
+            Assert(~arrives | was_offered),
+            Assert(~arrives | (beat.last == (at == last))),
+            Assert(~arrives | (beat.strobes == (written & wrote).bit_select(at, 1))),
+            Assert(~(arrives & beat.strobes[0]) | (beat.data == Array(data)[at])),
         ]
         with m.If(marked):
-            with m.If(self.taken & is_mine):
+            with m.If(self.taken & is_own):
                 m.d.sync += written.eq(written | 1 << self.place)
                 with m.If(self.place < at):
                     m.d.sync += at.eq(self.place)
@@ -151,12 +151,12 @@ class Writes(Properties):
                         with m.If(self.place == place):
                             m.d.sync += each.eq(self.data)
             m.d.sync += [
-                before_burst.eq(before_burst - (self.asked & (before_burst != 0))),
+                before_burst.eq(before_burst - (self.requested & (before_burst != 0))),
                 before_last.eq(before_last - (self.ends & (before_last != 0))),
                 was_offered.eq(was_offered | offers),
-                was_asked.eq(was_asked | (offers & self.asked)),
+                was_requested.eq(was_requested | (offers & self.requested)),
             ]
-            with m.If(comes):
+            with m.If(arrives):
                 m.d.sync += at.eq(at + 1)
             with m.If(ends):
                 m.d.sync += marked.eq(0)
@@ -164,10 +164,10 @@ class Writes(Properties):
             m.d.sync += [
                 marked.eq(1),
                 was_offered.eq(0),
-                was_asked.eq(0),
+                was_requested.eq(0),
                 number.eq(dut.line),
                 address.eq(self.address),
-                before_burst.eq(self.bursts - self.asked),
+                before_burst.eq(self.bursts - self.requested),
                 before_last.eq(self.lasts - self.ends),
                 written.eq(1 << self.place),
                 wrote.eq(self.strobe << self.place),

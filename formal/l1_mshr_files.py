@@ -99,11 +99,11 @@ class Waiters(Properties):
                 Assume(~(self.present & entry.joins)),
             ]
             entry.step(m, self, waiter)
-        self.judge_looks(m, dut)
-        self.judge_fill(m, dut)
-        self.judge_answer(m, dut)
+        self.check_lookups(m, dut)
+        self.check_fill(m, dut)
+        self.check_answer(m, dut)
 
-    def judge_looks(self, m: Module, dut):
+    def check_lookups(self, m: Module, dut):
         """Assert that a lookup joins the MSHR of its line, or allocates one if there is room."""
         entries, joins, begins = self.entries, Signal(), dut.lookup.begins
         free = [~entry.live for entry in entries]
@@ -125,7 +125,7 @@ class Waiters(Properties):
         for number, entry in enumerate(entries):
             m.d.comb += Assert(~entry.begins | (free[number] & (self.is_demand | (number != 0))))
 
-    def judge_fill(self, m: Module, dut):
+    def check_fill(self, m: Module, dut):
         """Assert that beats are written to ways that no other live entry uses."""
         fill = dut.refill.destination
         for number, entry in enumerate(self.entries):
@@ -140,16 +140,16 @@ class Waiters(Properties):
                     Assert(fill.forgotten == entry.forgotten),
                 ]
                 for other in self.entries[:number] + self.entries[number + 1 :]:
-                    meets = other.has_way & (other.set == entry.set) & (other.way == fill.way)
-                    m.d.comb += Assert(~meets)
+                    conflicts = other.has_way & (other.set == entry.set) & (other.way == fill.way)
+                    m.d.comb += Assert(~conflicts)
 
-    def judge_answer(self, m: Module, dut):
+    def check_answer(self, m: Module, dut):
         """Assert that a waiter is answered whenever possible, with its requested word."""
         config, replay = self.config, dut.replay.payload
         here = Cat(entry.here for entry in self.entries)
-        self.asked = asked = Signal(config.place_width)
+        self.requested_place = requested_place = Signal(config.place_width)
         with m.If(self.lookup & self.is_demand & (self.waiter == self.who)):
-            m.d.sync += asked.eq(self.place)
+            m.d.sync += requested_place.eq(self.place)
         m.d.comb += Assert(dut.replay.valid == (here.any() & ~self.pause))
         for number, entry in enumerate(self.entries):
             with m.If(dut.replay.valid & entry.here & ~here[:number].any()):
@@ -164,11 +164,11 @@ class Waiters(Properties):
                     ),
                 ]
         answers_him = dut.replay.valid & (replay.waiter == self.who)
-        m.d.comb += Assert(~answers_him | (replay.place == asked))
+        m.d.comb += Assert(~answers_him | (replay.place == requested_place))
 
     def relate(self, m):
         places = Array(getattr(self, f"place_{n}") for n in range(self.config.waiters))
-        m.d.comb += [Assert(places[self.who] == self.asked), Assert(ones(self.turn) == 1)]
+        m.d.comb += [Assert(places[self.who] == self.requested_place), Assert(ones(self.turn) == 1)]
         for number, entry in enumerate(self.entries):
             names = ("fill", "free", "replays", "waiting", "errors")
             fill, free, replays, waiting, errors = (
@@ -188,9 +188,9 @@ class Waiters(Properties):
                 Assert(~entry.live | (ones(fill.way) == 1)),
             ]
             for before, other in enumerate(self.entries[:number]):
-                meets = entry.live & other.live & (entry.set == other.set)
+                conflicts = entry.live & other.live & (entry.set == other.set)
                 m.d.comb += [
-                    Assert(~meets | (fill.way != getattr(self, f"fill_{before}").way)),
+                    Assert(~conflicts | (fill.way != getattr(self, f"fill_{before}").way)),
                     Assert(~(entry.waiting & other.waiting).any()),
                 ]
                 twice = entry.pending & other.pending & (entry.line == other.line)

@@ -104,10 +104,10 @@ class Once(Ahead):
         with m.If(self.demand & self.missed):
             m.d.sync += self.beginning.eq(self.line + 1)
         # Request of the previous cycle, which the block processes now.
-        self.asked, self.was_far, self.was_missed, self.was_begun = (Signal() for _ in range(4))
+        self.is_demand, self.was_far, self.was_missed, self.was_begun = (Signal() for _ in range(4))
         m.d.sync += [
             self.was_begun.eq(begun & ~self.drop),
-            self.asked.eq(self.demand & ~self.drop),
+            self.is_demand.eq(self.demand & ~self.drop),
             self.was_far.eq(is_far),
             self.was_missed.eq(self.missed),
         ]
@@ -115,7 +115,7 @@ class Once(Ahead):
     def relate(self, m):
         super().relate(m)
         most = self.FAR[0] + self.config.ahead
-        begins, exist = self.asked & self.was_missed, [s.as_value().any() for s in self.streams]
+        begins, exist = self.is_demand & self.was_missed, [s.as_value().any() for s in self.streams]
         m.d.comb += [
             # The next stream to be allocated is unknown: several may hold the same state.
             Assert(~Cat(exist).any() | self.was_begun),
@@ -132,7 +132,7 @@ class Once(Ahead):
             ]
         m.d.comb += [
             Assert(~(self.gone | self.offers) | (ones(one.sure for one in self.streams) == 1)),
-            Assert(~(self.gone & self.asked) | ~self.was_far),
+            Assert(~(self.gone & self.is_demand) | ~self.was_far),
         ]
 
 

@@ -210,7 +210,7 @@ def end_all():
 def reason(output: str, folder: Path) -> str:
     """Return the reason of a failure, and the paths of counter-examples."""
     lines = output.strip().splitlines()
-    tells = re.compile("Assert failed|TIMEOUT|ERROR")
-    said = [line for line in lines if tells.search(line)] or lines[-1:] or ["no output"]
+    reports = re.compile("Assert failed|TIMEOUT|ERROR")
+    said = [line for line in lines if reports.search(line)] or lines[-1:] or ["no output"]
     traces = sorted(folder.glob("task/engine_0/trace*.vcd"))
     return "; ".join([re.sub(r"^SBY [\d: ]*\[task\] ", "", said[0]), *map(str, traces)])

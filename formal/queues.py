@@ -41,14 +41,14 @@ class QueueOrder(Properties):
             queue.i.payload.eq(self.payload),
             queue.o.ready.eq(self.ready),
         ]
-        came, went = queue.i.valid & queue.i.ready, queue.o.valid & queue.o.ready
+        enters, leaves = queue.i.valid & queue.i.ready, queue.o.valid & queue.o.ready
         self.held, self.ahead = held, ahead = Signal(range(depth + 2)), Signal(range(depth + 2))
         self.marked, self.value = marked, value = Signal(), Signal(WIDTH)
-        m.d.sync += held.eq(held + came - went)
-        with m.If(marked & went):
+        m.d.sync += held.eq(held + enters - leaves)
+        with m.If(marked & leaves):
             m.d.sync += [ahead.eq(ahead - 1), marked.eq(ahead != 0)]
-        with m.Elif(self.mark & ~marked & came):
-            m.d.sync += [marked.eq(1), value.eq(self.payload), ahead.eq(held - went)]
+        with m.Elif(self.mark & ~marked & enters):
+            m.d.sync += [marked.eq(1), value.eq(self.payload), ahead.eq(held - leaves)]
         late = Signal()  # payloads were held, but none was offered
         m.d.sync += late.eq((held != 0) & ~queue.o.valid)
         stored = held - (queue.o.valid if self.buffered else 0)

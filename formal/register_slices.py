@@ -24,17 +24,17 @@ class Order(Properties):
 
     def drive(self, m, cut, places: int):
         """Connect a slice of capacity `places`; return whether a payload enters and leaves."""
-        came, went = Signal(), Signal()
+        enters, leaves = Signal(), Signal()
         self.held = Signal(range(places + 1))
         m.d.comb += [
             cut.i.valid.eq(self.valid),
             cut.i.payload.eq(self.payload),
             cut.o.ready.eq(self.ready),
-            came.eq(cut.i.valid & cut.i.ready),
-            went.eq(cut.o.valid & cut.o.ready),
+            enters.eq(cut.i.valid & cut.i.ready),
+            leaves.eq(cut.o.valid & cut.o.ready),
         ]
-        m.d.sync += self.held.eq(self.held + came - went)
-        return came, went
+        m.d.sync += self.held.eq(self.held + enters - leaves)
+        return enters, leaves
 
 
 class SkidOrder(Order):
@@ -45,7 +45,7 @@ class SkidOrder(Order):
 
     def state(self, m):
         m.submodules.skid = skid = SkidBuffer(self.width)
-        came, _ = self.drive(m, skid, 1)
+        enters, _ = self.drive(m, skid, 1)
         held = self.held
         self.value = value = Signal(self.width)
         m.d.comb += [
@@ -53,7 +53,7 @@ class SkidOrder(Order):
             Assert(skid.o.valid == (held | self.valid)),
             Assert(~skid.o.valid | (skid.o.payload == Mux(held, value, self.payload))),
         ]
-        with m.If(came):
+        with m.If(enters):
             m.d.sync += value.eq(self.payload)
 
     def relate(self, m):
@@ -71,7 +71,7 @@ class SliceOrder(Order):
 
     def state(self, m):
         m.submodules.slice = cut = RegisterSlice(self.width)
-        came, went = self.drive(m, cut, 2)
+        enters, leaves = self.drive(m, cut, 2)
         held = self.held
         first = Signal(self.width)
         self.second = second = Signal(self.width)
@@ -81,11 +81,11 @@ class SliceOrder(Order):
             Assert(cut.o.valid == (held != 0)),
             Assert(~cut.o.valid | (cut.o.payload == first)),
         ]
-        with m.If(went & (held == 2)):
+        with m.If(leaves & (held == 2)):
             m.d.sync += first.eq(second)
-        with m.Elif(came & (went | (held == 0))):
+        with m.Elif(enters & (leaves | (held == 0))):
             m.d.sync += first.eq(self.payload)
-        with m.If(came):
+        with m.If(enters):
             m.d.sync += second.eq(self.payload)
 
     def relate(self, m):

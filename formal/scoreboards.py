@@ -89,7 +89,7 @@ class RegisterOfCore(Properties):
         self.follow(m, dut, events)
         for warp in warps:
             with m.If(self.warp == warp):
-                self.judge(m, dut, warp)
+                self.check_warp(m, dut, warp)
 
     def issue(self, m: Module, dut):
         """Issue the next instruction of a ready warp, and optionally the one after it."""
@@ -136,7 +136,7 @@ class RegisterOfCore(Properties):
                 m.d.sync += self.stopped[warp].eq(0)
             self.under_way.append(count)
 
-    def judge(self, m: Module, dut, warp: int):
+    def check_warp(self, m: Module, dut, warp: int):
         """Assert that a warp is ready unless it is held back, and then has exactly one reason."""
         head, after = self.entry("head", warp), self.entry("second", warp)
         count, under_way = self.results.count, self.under_way[warp]

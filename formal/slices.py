@@ -55,11 +55,11 @@ class Reads(Properties):
         now, self.late = Signal(range(self.end + 2)), Signal()
         m.d.sync += now.eq(now + (now <= self.end))
         m.d.comb += self.late.eq(now > self.last)
-        unanswered = self.ask(m, dut.i)
+        unanswered = self.request(m, dut.i)
         self.answer(m, dut.o)
         m.d.comb += Assert((now != self.end) | (unanswered == 0))
 
-    def ask(self, m: Module, i) -> Signal:
+    def request(self, m: Module, i) -> Signal:
         """Drive reads; return the number of unanswered reads of ID `who`."""
         offered = self.stays(m, i.arvalid, i.arready, Cat(self.line, self.beat, self.more, self.id))
         m.d.comb += [
@@ -73,35 +73,35 @@ class Reads(Properties):
             Assume(~(self.beat & self.more)),
             Assume(~self.read | ~self.late | offered),
         ]
-        comes = i.arvalid & i.arready & (self.id == self.who)
+        accepts = i.arvalid & i.arready & (self.id == self.who)
         goes = i.rvalid & i.rready & (i.rid == self.who)
         # Unanswered reads; whether each needs a second beat, oldest first; whether one was
         # received.
-        waiting, wants, has = Signal(4), Signal(16), Signal()
-        left, wanted = Signal(4), Signal(16)
+        waiting, requested, has = Signal(4), Signal(16), Signal()
+        left, remaining = Signal(4), Signal(16)
         m.d.comb += [
             left.eq(waiting - (goes & i.rlast)),
-            wanted.eq(Mux(goes & i.rlast, wants >> 1, wants)),
+            remaining.eq(Mux(goes & i.rlast, requested >> 1, requested)),
         ]
         m.d.sync += [
-            waiting.eq(left + comes),
-            wants.eq(Mux(comes, (wanted & ~(1 << left)) | (self.more << left), wanted)),
+            waiting.eq(left + accepts),
+            requested.eq(Mux(accepts, (remaining & ~(1 << left)) | (self.more << left), remaining)),
         ]
         with m.If(goes):
             m.d.sync += has.eq(~i.rlast)
-            m.d.comb += [Assert(waiting != 0), Assert(i.rlast == (has == wants[0]))]
+            m.d.comb += [Assert(waiting != 0), Assert(i.rlast == (has == requested[0]))]
         return waiting
 
     def answer(self, m: Module, o):
         """Answer the reads from DRAM."""
         lefts = [Signal(2, name=f"left_{mshr}") for mshr in range(SMALL.l2.mshrs)]
         left = Array(lefts)[self.dram_mshr]
-        comes = Signal()
+        accepts = Signal()
         m.d.comb += [
-            comes.eq((self.dram_answers | self.late) & Cat(lefts).any()),
-            Assume(~comes | left.any()),
+            accepts.eq((self.dram_answers | self.late) & Cat(lefts).any()),
+            Assume(~accepts | left.any()),
             o.arready.eq(self.dram_takes | self.late),
-            o.rvalid.eq(comes),
+            o.rvalid.eq(accepts),
             o.rid.eq(self.dram_mshr),
             o.rlast.eq(left == 1),
             Assert(~o.awvalid & ~o.wvalid),
@@ -111,7 +111,7 @@ class Reads(Properties):
             with m.If(o.arvalid & o.arready & (o.arid == mshr)):
                 m.d.comb += Assert(each == 0)
                 m.d.sync += each.eq(o.arlen + 1)
-            with m.Elif(comes & o.rready & (self.dram_mshr == mshr)):
+            with m.Elif(accepts & o.rready & (self.dram_mshr == mshr)):
                 m.d.sync += each.eq(each - 1)
 
     def stays(self, m: Module, valid, ready, payload) -> Signal:

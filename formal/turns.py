@@ -16,14 +16,14 @@ class Turns:
     who : Signal
         The waiting requester, below `count`.
     count : int
-    asks, served : ValueLike
+    requests, served : ValueLike
         Whether `who` requests; the requester served in this cycle, one-hot, or 0.
     first : int
         Requester that counts as served last at reset.
 
     """
 
-    def __init__(self, m: Module, who, count: int, asks, served, first: int):
+    def __init__(self, m: Module, who, count: int, requests, served, first: int):
         self.count = count
         last, passed = Signal(range(count), init=first), Signal(range(count + 1))
         distance = Signal(range(1, count + 1))  # from the last to `who`, in circular order
@@ -38,12 +38,12 @@ class Turns:
         for number in range(count):
             with m.If(served[number]):
                 m.d.sync += last.eq(number)
-        with m.If(~asks | served.bit_select(who, 1)):
+        with m.If(~requests | served.bit_select(who, 1)):
             m.d.sync += passed.eq(0)
         with m.Elif(served.any()):
             m.d.sync += passed.eq(passed + 1)
         self.due = Signal()  # all others have been served
-        m.d.comb += self.due.eq(asks & (passed >= count - 1))
+        m.d.comb += self.due.eq(requests & (passed >= count - 1))
 
     def relate(self, m: Module):
         """Assert that each turn of another requester reduces the distance."""

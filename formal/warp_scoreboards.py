@@ -77,10 +77,10 @@ class RegisterOfWarp(Properties):
             *(Assume(~is_issued[slot] | ~board.hazards.hazard[slot]) for slot in slots),
             Assume((self.issued <= len(slots)) & ((self.issued == 0) | ~board.hazards.crowded)),
         ]
-        self.judge(m, board, results)
+        self.check_warp(m, board, results)
         self.count(m, board)
 
-    def judge(self, m: Module, board, results: Results):
+    def check_warp(self, m: Module, board, results: Results):
         """Assert the exact hold-back of an instruction that uses no other register."""
         names = Names(self.needs[0], self.register)
         far = self.far if self.config.snoop else results.count != 0

@@ -16,7 +16,7 @@ COLLOQUIAL = re.compile(
 ACTS = ("found", "taken", "each", "kept")
 ROOMS = (
     *("base", "hw", "kernels", "sim", "synth", "explore", "api", "cli"),
-    *("bench", "docs", "examples", "tests"),
+    *("bench", "formal", "docs", "examples", "tests"),
 )
 ROOMS_WITHOUT_ACTS = (
     *("base", "kernels", "sim", "explore", "api"),
