@@ -336,7 +336,7 @@ class Core(SharedBlock):
         memory = collectors.operation[Port.MEMORY]
         m.d.comb += [
             counters.slots.eq(issue.slots),
-            events.operations.eq(Cat(begins(each) for each in collectors.operation)),
+            events.operations.eq(Cat(begins(operation) for operation in collectors.operation)),
             events.is_store.eq(is_store(memory.payload.operation)),
             events.memory_request.eq(self.request.valid & self.request.ready),
             events.fetch.eq(self.fetch.valid & self.fetch.ready),

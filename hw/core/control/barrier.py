@@ -132,7 +132,7 @@ class Barrier(SharedBlock):
         waiting_here = Signal(self.warps)  # warps at the arriving warp's barrier
         m.d.comb += [
             barrier.eq(Cat(arrival.number[: len(barrier) - 1], of_cores)),
-            waiting_here.eq(self.waiting & Cat(each == barrier for each in barriers)),
+            waiting_here.eq(self.waiting & Cat(own == barrier for own in barriers)),
         ]
         arrived = Signal(range(self.warps + 1))
         m.d.comb += arrived.eq(ones(waiting_here))

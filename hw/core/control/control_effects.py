@@ -198,22 +198,22 @@ class ControlEffects(SharedBlock):
     def access_register(self, m: Module):
         """Read a control register, and write it unless the instruction only reads."""
         given, o = self.lookup.instruction, self.lookup.effects
-        found = self.lookup.situation.register
+        register = self.lookup.situation.register
         is_replacement = given.operation == Operation.CSRRW
         writes = is_replacement | given.field
         m.d.comb += [
-            o.fault.eq(~found.exists | (writes & ~found.writable)),
+            o.fault.eq(~register.exists | (writes & ~register.writable)),
             o.cause.eq(
-                Mux(found.exists, FaultCause.READ_ONLY_CSR, FaultCause.UNKNOWN_CSR),
+                Mux(register.exists, FaultCause.READ_ONLY_CSR, FaultCause.UNKNOWN_CSR),
             ),
             o.writes_register.eq(writes),
-            o.value.eq(found.value),
-            o.per_thread.eq(found.per_thread),
+            o.value.eq(register.value),
+            o.per_thread.eq(register.per_thread),
         ]
         with m.Switch(given.operation):
             with m.Case(Operation.CSRRS):
-                m.d.comb += o.written.eq(found.value | given.a)
+                m.d.comb += o.written.eq(register.value | given.a)
             with m.Case(Operation.CSRRC):
-                m.d.comb += o.written.eq(found.value & ~given.a)
+                m.d.comb += o.written.eq(register.value & ~given.a)
             with m.Default():
                 m.d.comb += o.written.eq(given.a)

@@ -45,26 +45,26 @@ def control_layout(config: PipelineConfig) -> data.StructLayout:
 
 def reduce_operands(m: Module, config: PipelineConfig, given: data.View) -> data.View:
     """Return the `control_layout` of an `operation_layout`, combinationally."""
-    taken = Signal(control_layout(config))
+    control = Signal(control_layout(config))
     rows = [given.operands[0], given.operands[1], given.operands[EXIT_CODE_OPERAND]]
     threads = range(config.threads)
     # `select` favours the upper half if any of it is active: the last active thread.
     last = Signal(data.ArrayLayout(32, len(rows)))
     m.d.comb += [
         last.eq(select(given.mask, [Cat(row[thread] for row in rows) for thread in threads])),
-        taken.warp.eq(given.warp),
-        taken.warps.eq(1 << given.warp),
-        taken.mask.eq(given.mask),
-        taken.pc.eq(given.pc),
-        taken.operation.eq(given.operation),
-        taken.rd.eq(given.rd),
-        taken.writes.eq(given.writes),
-        taken.is_fetch_fault.eq(given.a_is_pc),
-        taken.chosen.eq(Cat(given.operands[0][thread][0] for thread in threads) & given.mask),
-        taken.a.eq(Mux(given.b_is_immediate, given.immediate[FIELD], last[0])),
-        taken.b.eq(last[1]),
-        taken.exit_code.eq(last[2]),
-        taken.number.eq(given.immediate[:CSR_WIDTH]),
-        taken.field.eq(given.immediate[FIELD].any()),
+        control.warp.eq(given.warp),
+        control.warps.eq(1 << given.warp),
+        control.mask.eq(given.mask),
+        control.pc.eq(given.pc),
+        control.operation.eq(given.operation),
+        control.rd.eq(given.rd),
+        control.writes.eq(given.writes),
+        control.is_fetch_fault.eq(given.a_is_pc),
+        control.chosen.eq(Cat(given.operands[0][thread][0] for thread in threads) & given.mask),
+        control.a.eq(Mux(given.b_is_immediate, given.immediate[FIELD], last[0])),
+        control.b.eq(last[1]),
+        control.exit_code.eq(last[2]),
+        control.number.eq(given.immediate[:CSR_WIDTH]),
+        control.field.eq(given.immediate[FIELD].any()),
     ]
-    return taken
+    return control

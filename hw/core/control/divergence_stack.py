@@ -115,9 +115,9 @@ class DivergenceStack(SharedBlock):
         is_push = access.change == StackChange.PUSH
         above, below = (level + 1)[:width], (level - 1)[:width]
         with m.If(is_push | (access.change == StackChange.POP)):
-            for number, kept in enumerate(levels):
+            for number, warp_level in enumerate(levels):
                 with m.If(warp == number):
-                    m.d.sync += kept.eq(Mux(is_push, above, below))
+                    m.d.sync += warp_level.eq(Mux(is_push, above, below))
 
         m.submodules.splits = splits = Sram(
             depth=config.warps << width, width=divergence_layout(config).size, ports=ONE_PORT

@@ -161,36 +161,38 @@ class Decode(SharedBlock):
     def build(self, platform):
         m = Module()
         layout = choice_layout(self.config)
-        found = Signal(layout, init=ILLEGAL)
-        self.connect_table(m, found)
+        choice = Signal(layout, init=ILLEGAL)
+        self.connect_table(m, choice)
         rounding = self.word[12:15]
         is_reserved = RESERVED_ROUNDINGS.bit_select(rounding, 1)
         rd, rs1, rs2, rs3 = fields = [self.word[low : low + 5] for low in REGISTER_FIELDS.values()]
-        is_refused = self.failed | (found.rounds & is_reserved)
+        is_refused = self.failed | (choice.rounds & is_reserved)
         sizes = self.config.group_sizes
         if sizes:
-            is_encoded = found.grouped & ~found.fixed
-            offsets = [(each & found.last).any() for each in fields]
+            is_encoded = choice.grouped & ~choice.fixed
+            offsets = [(field & choice.last).any() for field in fields]
             beyond = [
-                found.selected[k] & (fixed_register(found, k, rd, sizes) >= REGISTERS)
+                choice.selected[k] & (fixed_register(choice, k, rd, sizes) >= REGISTERS)
                 for k in range(len(fields))
             ]
             is_refused |= (is_encoded & Cat(offsets)).any() | Cat(beyond).any()
         chosen = Signal(layout)
-        m.d.comb += chosen.eq(Mux(is_refused, layout.const(ILLEGAL), found))
+        m.d.comb += chosen.eq(Mux(is_refused, layout.const(ILLEGAL), choice))
         self.extend_immediate(m, chosen)
 
         is_float = chosen.is_float
         exit_code = Mux(chosen.reads_exit_code, EXIT_CODE_REGISTER, 0)
-        numbers = [Cat(each, is_float[k]) for k, each in enumerate((rd, rs1, rs2, rs3 | exit_code))]
+        numbers = [
+            Cat(field, is_float[k]) for k, field in enumerate((rd, rs1, rs2, rs3 | exit_code))
+        ]
         # x0 is neither read nor written.
-        named = [each.any() | is_float[k] for k, each in enumerate(fields)]
+        named = [field.any() | is_float[k] for k, field in enumerate(fields)]
         if sizes:
             numbers = [
                 Mux(chosen.fixed[k], fixed_register(chosen, k, rd, sizes), number)
                 for k, number in enumerate(numbers)
             ]
-            named = [each | chosen.fixed[k] for k, each in enumerate(named)]
+            named = [is_named | chosen.fixed[k] for k, is_named in enumerate(named)]
             m.d.comb += [self.o.grouped.eq(chosen.grouped), self.o.last.eq(chosen.last)]
         m.d.comb += [
             self.o.pc.eq(self.pc),
@@ -209,8 +211,8 @@ class Decode(SharedBlock):
         ]
         return m
 
-    def connect_table(self, m: Module, found: data.View):
-        """Set `found` to the decode result of the word, if it is an instruction."""
+    def connect_table(self, m: Module, choice: data.View):
+        """Set `choice` to the decode result of the word, if it is an instruction."""
         layout = choice_layout(self.config)
         opcodes: dict[int, list[Rule]] = {}
         for rule in RULES.values():
@@ -227,7 +229,7 @@ class Decode(SharedBlock):
                             for bit in range(31, 6, -1)
                         )
                         with m.Case(pattern):
-                            m.d.comb += found.eq(layout.const(choice_of(rule, self.config)))
+                            m.d.comb += choice.eq(layout.const(choice_of(rule, self.config)))
 
     def extend_immediate(self, m: Module, chosen: data.View):
         """Assemble the immediate by the format of `chosen`."""

@@ -105,11 +105,11 @@ class Fetch(SharedBlock):
 
         The next selection may differ; an offered request must not change.
         """
-        kept = Signal.like(chosen, reset_less=True)
+        held = Signal.like(chosen, reset_less=True)
         m.d.comb += [
             self.request.valid.eq(waits | any_chosen),
-            self.request.payload.eq(Mux(waits, kept, chosen)),
+            self.request.payload.eq(Mux(waits, held, chosen)),
         ]
         m.d.sync += waits.eq(self.request.valid & ~self.request.ready)
         with m.If(~waits):
-            m.d.sync += kept.eq(chosen)
+            m.d.sync += held.eq(chosen)

@@ -38,6 +38,6 @@ class GreedyThenOldest(SharedBlock):
             greedy.eq(warps.ready & last),
             warps.grant.eq(Mux(greedy.any(), greedy, oldest_warp(m, warps.ready, warps.started))),
         ]
-        with m.If(warps.taken):
+        with m.If(warps.accept):
             m.d.sync += last.eq(warps.grant)
         return m

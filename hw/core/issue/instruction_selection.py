@@ -74,7 +74,7 @@ class InstructionSelection(Component):
             self.scheduling.ready.eq(readiness.ready),
             self.scheduling.started.eq(self.warps.started),
             self.scheduling.long_wait.eq(waits.memory | waits.barrier | waits.idle),
-            self.scheduling.taken.eq(issued[0]),
+            self.scheduling.accept.eq(issued[0]),
             room.eq(Cat(entry.free for entry in self.entry).all()),
             issued[0].eq(room & grant.any()),
             self.take.eq(grant & issued[0].replicate(self.config.warps)),

@@ -43,7 +43,7 @@ class Scheduler(Component):
             m.submodules.policy = arbiter = Arbiter(self.config.warps)
             m.d.comb += [
                 arbiter.requests.eq(self.warps.ready),
-                arbiter.accept.eq(self.warps.taken),
+                arbiter.accept.eq(self.warps.accept),
                 self.warps.grant.eq(arbiter.grant),
             ]
             return m

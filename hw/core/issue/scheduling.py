@@ -20,7 +20,7 @@ class SchedulingSignature(wiring.Signature):
         Warps with an instruction that can issue.
     grant : In(warps)
         One-hot; 0 if no warp is selected.
-    taken : Out(1)
+    accept : Out(1)
         An instruction of the granted warp is issued in this cycle; only with a grant.
     long_wait : Out(warps)
         Warps that will not be ready soon: waiting for memory or a barrier, or inactive.
@@ -32,7 +32,7 @@ class SchedulingSignature(wiring.Signature):
         super().__init__({
             "ready": Out(warps),
             "grant": In(warps),
-            "taken": Out(1),
+            "accept": Out(1),
             "long_wait": Out(warps),
             "started": Out(warps),
         })

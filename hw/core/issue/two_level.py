@@ -49,7 +49,7 @@ class TwoLevel(SharedBlock):
         inside, outside = Signal(warps), Signal(warps)  # members that are ready; warps to exchange
         m.d.comb += [
             inside.eq(scheduling.ready & active),
-            scheduling.grant.eq(round_robin(m, inside, scheduling.taken, "inside")),
+            scheduling.grant.eq(round_robin(m, inside, scheduling.accept, "inside")),
         ]
         if members(warps) == warps:
             return m
@@ -65,7 +65,7 @@ class TwoLevel(SharedBlock):
         ]
         entrant = round_robin(m, outside, change, "outside")
         m.d.sync += patience.eq(patience + 1)
-        with m.If(scheduling.taken):
+        with m.If(scheduling.accept):
             m.d.sync += last.eq(scheduling.grant)
         with m.If(change):
             m.d.sync += active.eq(active & ~leaver | entrant)

@@ -122,11 +122,11 @@ class WarpReadiness(Component):
 
     def without_credit(self, slot: int) -> Value:
         """Return the warps whose entry of a slot is for a port without a credit."""
-        found = Const(0, self.config.warps)
+        waiting = Const(0, self.config.warps)
         for number, port in enumerate(self.config.credit_ports):
             waits = Cat(one.instruction.port == port for one in self.heads[slot])
-            found = found | (waits & self.exhausted[number].replicate(self.config.warps))
-        return found
+            waiting = waiting | (waits & self.exhausted[number].replicate(self.config.warps))
+        return waiting
 
     def column(self, slot: int, field: str) -> Value:
         """Return a field of the entries of a slot, one bit per warp."""

@@ -89,20 +89,20 @@ class Collector(SharedBlock):
         requests, left = Signal(OPERANDS), Signal(OPERANDS)
         granted = (self.request.valid & self.request.ready).replicate(OPERANDS)
         takes, shown = self.watch_buses(m, held, waiting)
-        taken, unseen = Signal(OPERANDS), Signal(OPERANDS)
+        from_bus, unseen = Signal(OPERANDS), Signal(OPERANDS)
         m.d.comb += [
             again.eq(requested & unread),
             requests.eq(Mux(again.any(), again, lowest(unread))),
-            taken.eq(reduce(or_, takes, C(0))),
+            from_bus.eq(reduce(or_, takes, C(0))),
             unseen.eq(waiting & ~shown),
-            left.eq((unread & ~(requests & granted)) | (waiting & ~taken)),
+            left.eq((unread & ~(requests & granted)) | (waiting & ~from_bus)),
             self.request.valid.eq(unread.any()),
             self.request.payload.warp.eq(held.warp),
             self.request.payload.register.eq(select(requests, [*held.sources])),
             self.request.payload.mask.eq(self.read_mask(held)),
             self.held.gathers.eq(left.any()),
             self.collected.complete.eq(self.held.occupied & ~self.held.gathers),
-            self.snooped.eq(sum(taken[k] for k in range(OPERANDS))),
+            self.snooped.eq(sum(from_bus[k] for k in range(OPERANDS))),
         ]
         reads, pending = self.issue.instruction.reads, self.issue.pending
         if not self.config.snoop:
@@ -193,16 +193,16 @@ class Collector(SharedBlock):
         answered = Cat(answer.mask[t].replicate(32) for t in range(self.config.threads))
         values = Value.cast(answer.values)
         for k in range(OPERANDS):
-            kept = Signal(len(values), name=f"operand_{k}", reset_less=True)
+            stored = Signal(len(values), name=f"operand_{k}", reset_less=True)
             merged = values
             if self.config.bank_mapping == "thread":
-                merged = (values & answered) | (kept & ~answered)
+                merged = (values & answered) | (stored & ~answered)
             operand = Value.cast(self.collected.operation.operands[k])
-            m.d.comb += operand.eq(Mux(arrives[k], merged, kept))
+            m.d.comb += operand.eq(Mux(arrives[k], merged, stored))
             with m.If(self.allocate):
-                m.d.sync += kept.eq(0)  # unread operands are 0
+                m.d.sync += stored.eq(0)  # unread operands are 0
             for bus, take in zip(self.bus, takes, strict=False):
                 with m.Elif(take[k]):
-                    m.d.sync += kept.eq(Value.cast(bus.payload.values))
+                    m.d.sync += stored.eq(Value.cast(bus.payload.values))
             with m.Elif(arrives[k]):
-                m.d.sync += kept.eq(merged)
+                m.d.sync += stored.eq(merged)

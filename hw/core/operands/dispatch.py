@@ -56,7 +56,7 @@ class Dispatch(Component):
         offered, leaving = C(0, collectors), C(0, collectors)
         for port, operation in enumerate(self.operation):
             chosen = Signal(collectors, name=f"chosen_{Port(port).name.lower()}")
-            taken = operation.ready.replicate(collectors)
+            accepted = operation.ready.replicate(collectors)
             bound = Cat(held.port[port] for held in self.held)
             # Operands are the last field of the layout.
             absent = 32 * self.config.threads * (OPERANDS - PORTS[Port(port)].operands)
@@ -68,7 +68,7 @@ class Dispatch(Component):
             ]
             with m.If(operation.ready | ~operation.valid):
                 m.d.sync += chosen.eq(first & bound)
-            offered, leaving = offered | chosen, leaving | (chosen & taken)
+            offered, leaving = offered | chosen, leaving | (chosen & accepted)
         complete = Cat(one.complete for one in self.collected)
         m.d.comb += [
             ready.eq(complete & self.order.first & ~offered),

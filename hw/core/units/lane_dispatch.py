@@ -32,7 +32,7 @@ class BeatsConfig:
         Threads of a beat, a divisor of `threads`.
     common : ShapeLike
         Payload common to all threads of a warp; repeated in each beat.
-    each : mapping of str to ShapeLike
+    per_thread : mapping of str to ShapeLike
         Payload of each thread, by name.
 
     """
@@ -40,15 +40,15 @@ class BeatsConfig:
     threads: int
     lanes: int
     common: ShapeLike
-    each: Mapping[str, ShapeLike]
+    per_thread: Mapping[str, ShapeLike]
 
     def __post_init__(self):
         require_integer("threads", self.threads, 1, 32)
         require_integer("lanes", self.lanes, 1, self.threads)
         if self.threads % self.lanes:
             raise ValueError(f"lanes must divide the {self.threads} threads, not be {self.lanes}")
-        for name in {"common", "place"} & set(self.each):
-            raise ValueError(f"each must not have a member named {name}, reserved for beats")
+        for name in {"common", "place"} & set(self.per_thread):
+            raise ValueError(f"per_thread must not have a member named {name}, reserved for beats")
 
     @property
     def beats(self) -> int:
@@ -57,12 +57,12 @@ class BeatsConfig:
 
     @property
     def warp_layout(self) -> data.StructLayout:
-        """Layout of a whole warp: `common`, and an array over the threads for each of `each`."""
+        """Layout of a whole warp: `common`, and an array over the threads per name."""
         return data.StructLayout({"common": self.common, **self.arrays(self.threads)})
 
     @property
     def part_layout(self) -> data.StructLayout:
-        """Layout of a beat from the lanes: `common`, and an array over the lanes for each."""
+        """Layout of a beat from the lanes: `common`, and an array over the lanes per name."""
         return data.StructLayout({"common": self.common, **self.arrays(self.lanes)})
 
     @property
@@ -79,8 +79,8 @@ class BeatsConfig:
         })
 
     def arrays(self, length: int) -> dict[str, ShapeLike]:
-        """Return the shape of an array of this length for each of `each`."""
-        return {name: data.ArrayLayout(shape, length) for name, shape in self.each.items()}
+        """Return the shape of an array of this length for each name of `per_thread`."""
+        return {name: data.ArrayLayout(shape, length) for name, shape in self.per_thread.items()}
 
 
 def moving_place(m: Module, config: BeatsConfig, moves: Value) -> Value:
@@ -130,7 +130,7 @@ class LaneDispatch(Component):
             o.payload.common.eq(i.payload.common),
             i.ready.eq(o.ready & place[-1]),
         ]
-        for name in self.config.each:
+        for name in self.config.per_thread:
             threads, lanes = Value.cast(i.payload[name]), Value.cast(o.payload[name])
             width = len(lanes)
             groups = [threads[k * width : (k + 1) * width] for k in range(self.config.beats)]
@@ -147,7 +147,7 @@ class LaneGather(Component):
     Parameters
     ----------
     config : BeatsConfig
-        ``common`` and ``each`` describe results.
+        ``common`` and ``per_thread`` describe results.
 
     Members
     -------
@@ -173,7 +173,7 @@ class LaneGather(Component):
             o.payload.common.eq(i.payload.common),
             i.ready.eq(o.ready | ~place[-1]),
         ]
-        for name in self.config.each:
+        for name in self.config.per_thread:
             lanes, groups = Value.cast(i.payload[name]), []
             for beat in range(self.config.beats - 1):
                 group = Signal(len(lanes), name=f"{name}_{beat}", reset_less=True)

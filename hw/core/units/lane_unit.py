@@ -15,7 +15,7 @@ from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 __all__ = ["LaneUnit", "hold"]
 
 #: Fields that a result takes from its operation.
-KEPT = ("warp", "mask", "pc", "rd", "writes")
+RESULT_FIELDS = ("warp", "mask", "pc", "rd", "writes")
 
 
 def hold(
@@ -82,10 +82,10 @@ class LaneUnit(SharedBlock):
         return self.config.lanes(self.port)
 
     @property
-    def kept(self) -> data.StructLayout:
+    def result_fields(self) -> data.StructLayout:
         """Layout of the fields that a result takes from its operation."""
         layout = result_layout(self.config)
-        return data.StructLayout({name: layout[name].shape for name in KEPT})
+        return data.StructLayout({name: layout[name].shape for name in RESULT_FIELDS})
 
     @property
     def beats(self) -> BeatsConfig:
@@ -96,9 +96,9 @@ class LaneUnit(SharedBlock):
             common=data.StructLayout({
                 "operation": OPERATION_WIDTH,
                 "rounding": Rounding,
-                "kept": self.kept,
+                "result_fields": self.result_fields,
             }),
-            each={"operands": data.StructLayout({name: 32 for name in self.operands})},
+            per_thread={"operands": data.StructLayout({name: 32 for name in self.operands})},
         )
 
     @property
@@ -108,8 +108,8 @@ class LaneUnit(SharedBlock):
         return BeatsConfig(
             threads=self.config.threads,
             lanes=self.lanes,
-            common=self.kept,
-            each={"result": data.StructLayout({"value": 32} | flags)},
+            common=self.result_fields,
+            per_thread={"result": data.StructLayout({"value": 32} | flags)},
         )
 
     def build(self, platform):
@@ -126,10 +126,10 @@ class LaneUnit(SharedBlock):
 
     def results_pending(self, m: Module, beats: stream.Interface) -> stream.Interface:
         """Return the stream of the fields that results take from `beats`, which it accepts."""
-        pending = stream.Signature(self.kept).create(path=("pending",))
+        pending = stream.Signature(self.result_fields).create(path=("pending",))
         m.d.comb += [
             pending.valid.eq(beats.valid),
-            pending.payload.eq(beats.payload.common.kept),
+            pending.payload.eq(beats.payload.common.result_fields),
             beats.ready.eq(pending.ready),
         ]
         return pending
@@ -143,7 +143,7 @@ class LaneUnit(SharedBlock):
             self.i.ready.eq(source.ready),
             o.common.operation.eq(i.operation),
             o.common.rounding.eq(i.rounding),
-            *(o.common.kept[name].eq(i[name]) for name in KEPT),
+            *(o.common.result_fields[name].eq(i[name]) for name in RESULT_FIELDS),
             *(
                 o.operands[thread][name].eq(i.operands[k][thread])
                 for k, name in enumerate(self.operands)
@@ -159,7 +159,7 @@ class LaneUnit(SharedBlock):
         m.d.comb += [
             self.o.valid.eq(results.valid),
             results.ready.eq(self.o.ready),
-            *(o[name].eq(i.common[name]) for name in KEPT),
+            *(o[name].eq(i.common[name]) for name in RESULT_FIELDS),
             o.values.eq(Cat(thread.value for thread in threads)),
         ]
         if self.has_flags:

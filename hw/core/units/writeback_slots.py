@@ -124,11 +124,11 @@ class WritebackSlots(Component):
         with m.If(moves):
             m.d.sync += is_occupied.eq(following | entering)
         for k in range(latency):
-            taken = i.payload
+            entry = i.payload
             if k < latency - 1:
-                taken = Mux(following[k], self.source(m, k, slots[k + 1]), i.payload)
+                entry = Mux(following[k], self.source(m, k, slots[k + 1]), i.payload)
             with m.If(moves & (following[k] | entering[k])):
-                m.d.sync += slots[k].eq(taken)
+                m.d.sync += slots[k].eq(entry)
 
         # The registers of late results, from the last slot to the second.
         arriving = [i.valid & i.payload.is_late]

@@ -63,8 +63,8 @@ class FragmentProducts(Component):
         addend = self.c
         if config.sets > 1:
             writes = Cat(parts) & (~leaves).replicate(config.threads)
-            kept = self.accumulate(m, steps[1], valids[1], done.register, writes)
-            addend = Mux(steps[2].set == 0, Value.cast(self.c), kept)
+            accumulated = self.accumulate(m, steps[1], valids[1], done.register, writes)
+            addend = Mux(steps[2].set == 0, Value.cast(self.c), accumulated)
         units = config.dot_products
         m.d.comb += [
             self.selected.eq(steps[1]),

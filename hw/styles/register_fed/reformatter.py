@@ -78,5 +78,5 @@ def selected(choices: list, index: list) -> Value:
             choices = high if bit.value else low
         else:
             choices = [Mux(bit, one, zero) for zero, one in zip(low, high, strict=True)]
-    (found,) = choices
-    return found
+    (choice,) = choices
+    return choice

@@ -101,7 +101,7 @@ class ProductQueue(Component):
             drains.eq(self.drain.drained | (has_results & is_dropped)),
             self.released.eq(drains),
             Value.cast(self.drain.info).eq(
-                select_one(draining, [Value.cast(each) for each in infos])
+                select_one(draining, [Value.cast(info) for info in infos])
             ),
         ]
         passed = Mux(computes, computing, 0)

@@ -73,7 +73,7 @@ class SharedFedFetch(Component):
     def elaborate(self, platform):
         m = Module()
         request = self.read.request
-        taken, next_slot, oldest = Signal(SLOTS), Signal(range(SLOTS)), Signal(range(SLOTS))
+        occupied, next_slot, oldest = Signal(SLOTS), Signal(range(SLOTS)), Signal(range(SLOTS))
         order = Signal(range(2 * OPERAND_LINES))  # of the line requested next
         begins, goes = Signal(), Signal()
         is_b, half = order[exact_log2(HALF_LINES)], order[-1]
@@ -87,7 +87,7 @@ class SharedFedFetch(Component):
             goes.eq(
                 self.i.valid
                 & (~request.valid | request.ready)
-                & ~(begins & taken.bit_select(next_slot, 1))
+                & ~(begins & occupied.bit_select(next_slot, 1))
             ),
             self.i.ready.eq(goes & order.all()),
             request.payload.eq(Cat(Const(0, exact_log2(READ_BYTES)), place)),
@@ -100,7 +100,7 @@ class SharedFedFetch(Component):
         m.d.sync += [
             next_slot.eq(next_slot + self.i.ready),
             oldest.eq(oldest + self.free),
-            taken.eq((taken | ((goes & begins) << next_slot)) & ~(self.free << oldest)),
+            occupied.eq((occupied | ((goes & begins) << next_slot)) & ~(self.free << oldest)),
         ]
         arriving = self.arrive(m, oldest)
         line = self.read.response.payload

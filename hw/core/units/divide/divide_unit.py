@@ -45,10 +45,10 @@ class DivideUnit(LaneUnit):
                 lane.b.eq(beats.payload.operands[number].b),
                 parts.payload.result[number].eq(lane.o),
             ]
-        running = Signal(self.kept, reset_less=True)
-        finished = Signal(self.kept, reset_less=True)
+        running = Signal(self.result_fields, reset_less=True)
+        finished = Signal(self.result_fields, reset_less=True)
         with m.If(control.begin):
-            m.d.sync += running.eq(beats.payload.common.kept)
+            m.d.sync += running.eq(beats.payload.common.result_fields)
         with m.If(control.finish):
             m.d.sync += finished.eq(running)
         m.d.comb += parts.payload.common.eq(finished)

@@ -7,7 +7,7 @@ from ....arith.float.fma import FmaOperandsSignature, FmaOperation, FmaResultSig
 from ....config.formats import BF16, FP16, FP32
 from ....emit.component import Component
 from ....isa.operations import FloatOperation
-from .float_lane_values import each, each_word, join, named, spread
+from .float_lane_values import each_word, join, named, per_lane, spread
 from .signatures import FloatOperandsSignature, FloatResultsSignature, conversion_layout
 
 __all__ = ["InputCast", "OutputCast"]
@@ -79,7 +79,7 @@ class InputCast(Component):
         is_signed = ~operation[2]
         self.describe(m)
 
-        sign = each(lanes, lambda k: a[k][SIGN])
+        sign = per_lane(lanes, lambda k: a[k][SIGN])
         is_negative = Signal(lanes)
         m.d.comb += is_negative.eq(sign & is_signed.replicate(lanes))
         product, addend = self.integer(m, is_negative)
@@ -120,7 +120,7 @@ class InputCast(Component):
             self.conversion.is_to.eq(is_to_signed | (operation == FloatOperation.TO_UNSIGNED)),
             self.conversion.is_signed.eq(is_to_signed),
             self.conversion.has_fraction.eq(
-                each(self.lanes, lambda k: self.operands.a[k][FRACTION:SIGN] < WHOLE)
+                per_lane(self.lanes, lambda k: self.operands.a[k][FRACTION:SIGN] < WHOLE)
             ),
         ]
 
@@ -131,7 +131,7 @@ class InputCast(Component):
         is_boxed = operation[1] & ~operation[2]
         low, high = (Cat(a[k][start : start + HALF] for k in range(lanes)) for start in (0, HALF))
         halves = each_word(named(m, "halves", Mux(is_high, high, low)), HALF)
-        is_bare = each(lanes, lambda k: ~a[k][HALF:].all()) & is_boxed.replicate(lanes)
+        is_bare = per_lane(lanes, lambda k: ~a[k][HALF:].all()) & is_boxed.replicate(lanes)
         words = []
         for lane, half in enumerate(halves):
             magnitude = Signal(SIGN, name=f"widened_{lane}")
@@ -218,7 +218,7 @@ class OutputCast(Component):
 
     def bits(self, bit: int) -> Value:
         """Return one bit of every lane's result."""
-        return each(self.lanes, lambda k: self.i[k].o[bit])
+        return per_lane(self.lanes, lambda k: self.i[k].o[bit])
 
     def rescaled(self, m: Module) -> Value:
         """Return results times 2**64; of nonzero integers the stored exponents are 63 to 95."""
@@ -234,10 +234,10 @@ class OutputCast(Component):
         lanes, has_fraction = self.lanes, self.conversion.has_fraction
         magnitude = Signal(lanes * WIDTH)
         is_negative = Signal(lanes)
-        is_large = each(lanes, lambda k: self.i[k].o[FRACTION:SIGN] >= BEYOND)
+        is_large = per_lane(lanes, lambda k: self.i[k].o[FRACTION:SIGN] >= BEYOND)
         # The added 2**23 is the hidden bit: dropped, unless rounding carried to 2**24.
         hidden = ~has_fraction | self.bits(FRACTION)
-        places = each(lanes, lambda k: (self.i[k].o[FRACTION : FRACTION + 4] - WHOLE % 16)[:4])
+        places = per_lane(lanes, lambda k: (self.i[k].o[FRACTION : FRACTION + 4] - WHOLE % 16)[:4])
         hidden = named(m, "hidden", hidden)
         places = each_word(named(m, "places", places & ~spread(has_fraction, 4)), 4)
         shifted = [
@@ -245,8 +245,8 @@ class OutputCast(Component):
         ]
         m.d.comb += [is_negative.eq(self.bits(SIGN)), magnitude.eq(Cat(shifted))]
         words = each_word(magnitude, WIDTH)
-        top = each(lanes, lambda k: words[k][SIGN])
-        rest = each(lanes, lambda k: words[k][:SIGN].any())
+        top = per_lane(lanes, lambda k: words[k][SIGN])
+        rest = per_lane(lanes, lambda k: words[k][:SIGN].any())
         is_outside, is_signed = Signal(lanes), self.conversion.is_signed
         m.d.comb += is_outside.eq(
             is_large | Mux(is_signed, top & (~is_negative | rest), is_negative & (top | rest))

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from amaranth import *
 
-__all__ = ["each", "each_word", "join", "named", "spread"]
+__all__ = ["each_word", "join", "named", "per_lane", "spread"]
 
 
-def each(lanes: int, bit: Callable[[int], Value]) -> Value:
+def per_lane(lanes: int, bit: Callable[[int], Value]) -> Value:
     """Return a word with ``bit(lane)`` of every lane."""
     return Cat(bit(lane) for lane in range(lanes))
 

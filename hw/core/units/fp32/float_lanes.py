@@ -13,7 +13,7 @@ from ....emit.shared_block import SharedBlock
 from ....isa.operations import FloatOperation
 from ....lib.pipeline import cut, delayed
 from .float_conversion import InputCast, OutputCast
-from .float_lane_values import each, named
+from .float_lane_values import named, per_lane
 from .narrow_cast import NarrowCast
 from .non_computational import FloatNonComputational
 from .signatures import FloatOperandsSignature, FloatResultsSignature
@@ -124,7 +124,9 @@ class FloatLanes(SharedBlock):
 
     def raised(self, flags: data.View) -> Value:
         """Return the flags that can be raised, each a word of all lanes."""
-        return Cat(each(self.config.lanes, lambda k, name=name: flags[k][name]) for name in RAISED)
+        return Cat(
+            per_lane(self.config.lanes, lambda k, name=name: flags[k][name]) for name in RAISED
+        )
 
     def select(
         self,

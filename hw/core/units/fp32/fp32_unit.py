@@ -29,7 +29,9 @@ class Fp32Unit(LaneUnit):
         m.submodules.lanes = lanes = FloatLanes(FloatLanesConfig(lanes=self.lanes, latency=latency))
         m.submodules.queue = queue = CreditFifo(
             CreditFifoConfig(
-                common=self.kept, result=self.parts.arrays(self.lanes)["result"], latency=latency
+                common=self.result_fields,
+                result=self.parts.arrays(self.lanes)["result"],
+                latency=latency,
             )
         )
         connect(m, self.results_pending(m, beats), queue.i)

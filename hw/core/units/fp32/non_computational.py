@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ....config.formats import FP32
 from ....emit.component import Component
 from ....isa.operations import FloatOperation
-from .float_lane_values import each, join, named, spread
+from .float_lane_values import join, named, per_lane, spread
 from .signatures import FloatOperandsSignature
 
 __all__ = ["FloatNonComputational"]
@@ -85,12 +85,12 @@ class FloatNonComputational(Component):
         is_high = named(m, f"is_{name}_high", Cat(x.all() for x in exponents))
         is_low = named(m, f"is_{name}_low", ~Cat(x.any() for x in exponents))
         has_fraction = named(
-            m, f"has_{name}_fraction", each(self.lanes, lambda k: operands[k][:FRACTION].any())
+            m, f"has_{name}_fraction", per_lane(self.lanes, lambda k: operands[k][:FRACTION].any())
         )
-        is_quiet = each(self.lanes, lambda k: operands[k][FRACTION - 1])
+        is_quiet = per_lane(self.lanes, lambda k: operands[k][FRACTION - 1])
         is_nan = named(m, f"is_{name}_nan", is_high & has_fraction)
         return {
-            "sign": named(m, f"{name}_sign", each(self.lanes, lambda k: operands[k][SIGN])),
+            "sign": named(m, f"{name}_sign", per_lane(self.lanes, lambda k: operands[k][SIGN])),
             "is_high": is_high,
             "is_low": is_low,
             "has_fraction": has_fraction,
@@ -102,11 +102,11 @@ class FloatNonComputational(Component):
     def ordered(self, m: Module, are_negative: Value) -> tuple[Value, Value]:
         """Return masks of lanes with `a` less than `b` (-0 less than +0), and with equal bits."""
         lanes = self.lanes
-        below = each(
+        below = per_lane(
             lanes, lambda k: self.operands.a[k].as_signed() < self.operands.b[k].as_signed()
         )
         is_equal = named(
-            m, "is_equal", each(lanes, lambda k: self.operands.a[k] == self.operands.b[k])
+            m, "is_equal", per_lane(lanes, lambda k: self.operands.a[k] == self.operands.b[k])
         )
         # Codes of two negative numbers compare in reverse order.
         is_less = (below ^ are_negative) & ~(are_negative & is_equal)

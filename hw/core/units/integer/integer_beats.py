@@ -31,7 +31,7 @@ def operand_beats(config: PipelineConfig) -> BeatsConfig:
         threads=config.threads,
         lanes=config.lanes(Port.INT),
         common=data.StructLayout({**passed, "relative": 32, "next": 32}),
-        each={"a": 32, "b": 32},
+        per_thread={"a": 32, "b": 32},
     )
 
 
@@ -53,5 +53,5 @@ def result_beats(config: PipelineConfig) -> BeatsConfig:
         threads=config.threads,
         lanes=config.lanes(Port.INT),
         common=slots_config(config).common,
-        each={"values": 32},
+        per_thread={"values": 32},
     )

@@ -111,8 +111,8 @@ class IntegerLanes(Component):
         )
         tests_equal, is_inverted = properties(m, operation, "tests_equal", "is_inverted")
         results = self.compute_lanes(m, operation)
-        sums, shifted = Cat(each.sum for each in results), Cat(each.shifted for each in results)
-        less, equal = Cat(each.less for each in results), Cat(each.equal for each in results)
+        sums, shifted = Cat(lane.sum for lane in results), Cat(lane.shifted for lane in results)
+        less, equal = Cat(lane.less for lane in results), Cat(lane.equal for lane in results)
         a, b = Value.cast(self.i.payload.a), Value.cast(self.i.payload.b)
         value = a ^ b
         for chosen, result in (

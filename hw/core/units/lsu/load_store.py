@@ -124,9 +124,9 @@ class LoadStoreUnit(Component):
             table.dropped.payload.eq(requests.suspect_slot),
             suspect.eq(Mux(table.part.valid, table.refused.payload, requests.suspect.payload)),
         ]
-        found = table.refused.valid | table.dropped.valid
-        m.d.sync += self.fault.valid.eq(found)
-        with m.If(found):
+        is_fault = table.refused.valid | table.dropped.valid
+        m.d.sync += self.fault.valid.eq(is_fault)
+        with m.If(is_fault):
             m.d.sync += [
                 *(
                     self.fault.payload[name].eq(suspect[name])

@@ -30,7 +30,7 @@ class SpecialUnit(LaneUnit):
         """Connect the pipelines of all lanes and the queue behind them."""
         m.submodules.queue = queue = CreditFifo(
             CreditFifoConfig(
-                common=self.kept,
+                common=self.result_fields,
                 result=self.parts.arrays(self.lanes)["result"],
                 latency=self.lane.latency,
             )

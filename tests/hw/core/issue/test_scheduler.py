@@ -22,7 +22,7 @@ def mask(warps) -> int:
 def grants(config, cycles):
     """Run `cycles` of sets (ready, taken, long_wait, started) and return the grants."""
     dut = require_no_loop(Scheduler(config))
-    inputs = Cat(dut.warps.ready, dut.warps.long_wait, dut.warps.started, dut.warps.taken)
+    inputs = Cat(dut.warps.ready, dut.warps.long_wait, dut.warps.started, dut.warps.accept)
     chosen = []
 
     async def testbench(ctx):
@@ -31,7 +31,7 @@ def grants(config, cycles):
             ctx.set(inputs, sum(word << config.warps * n for n, word in enumerate(words)))
             grant = ctx.get(dut.warps.grant)
             assert grant.bit_count() <= 1
-            ctx.set(dut.warps.taken, taken and grant != 0)
+            ctx.set(dut.warps.accept, taken and grant != 0)
             chosen.append(grant.bit_length() - 1 if grant else None)
             await ctx.tick()
 

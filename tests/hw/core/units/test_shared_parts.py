@@ -15,11 +15,14 @@ from spica.hw.core.units.writeback_slots import WritebackSlotsConfig
         ({"threads": 33}, "threads must be between 1 and 32, not 33"),
         ({"lanes": 5}, "lanes must be between 1 and 4, not 5"),
         ({"lanes": 3}, "lanes must divide the 4 threads, not be 3"),
-        ({"each": {"place": 1}}, "each must not have a member named place, reserved for beats"),
+        (
+            {"per_thread": {"place": 1}},
+            "per_thread must not have a member named place, reserved for beats",
+        ),
     ],
 )
 def test_beats_refused(fields, message):
-    good = {"threads": 4, "lanes": 2, "common": 1, "each": {"a": 32}}
+    good = {"threads": 4, "lanes": 2, "common": 1, "per_thread": {"a": 32}}
     with pytest.raises(ValueError, match=re.escape(message)):
         BeatsConfig(**good | fields)
 
