@@ -29,7 +29,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "Core",
         "Issue",
         "WarpControl",
-        "DynamicRounding",
     ),
     "registers and collectors": ("RegisterFile", "Collectors", "Writeback"),
     **{

@@ -29,14 +29,14 @@ from .counters import CoreCounters
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
-from .issue.whole_warp import WholeWarp
+from .issue.whole_warp import of_whole_warp
 from .launch import core_shape, launch_ports
 from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
 from .part_configs import part_config
-from .units.dynamic_rounding import DynamicRounding
+from .units.dynamic_rounding import with_rounding
 from .units.execution_units import UNITS
 from .units.lsu.address import is_store
 from .units.lsu.load_store import LoadStoreUnit
@@ -233,19 +233,11 @@ class Core(SharedBlock):
                 instructions.take_slot_1.eq(issue.take_slot_1),
             ]
             for slot, head in enumerate(instructions.heads):
-                m.submodules[f"rounding_{slot}_{warp}"] = rounding = DynamicRounding(core)
-                m.d.comb += [
-                    rounding.head.eq(head),
-                    rounding.frm.eq(control.floats.frm[warp]),
-                    issue.heads[slot][warp].eq(rounding.o),
-                ]
+                head = with_rounding(m, head, control.floats.frm[warp], f"rounded_{slot}_{warp}")
                 if core.tensor is not None:
-                    m.submodules[f"whole_{slot}_{warp}"] = whole = WholeWarp(core)
-                    m.d.comb += [
-                        whole.head.eq(rounding.o),
-                        whole.mask.eq(control.warps.masks[warp]),
-                        issue.heads[slot][warp].eq(whole.o),
-                    ]
+                    mask = control.warps.masks[warp]
+                    head = of_whole_warp(m, core, head, mask, f"whole_{slot}_{warp}")
+                m.d.comb += issue.heads[slot][warp].eq(head)
         started = Signal()
         m.d.sync += started.eq(started | self.start)
         waits = self.start & ~started

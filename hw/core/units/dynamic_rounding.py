@@ -1,50 +1,39 @@
 """Dynamic rounding: replaces an instruction's dynamic rounding mode by its warp's."""
 
+from typing import Any
+
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
 from ...arith.float.rounding import DYNAMIC, Rounding
-from ...config import PipelineConfig
-from ...emit.component import Component
 from ...isa.operations import ControlOperation
-from ..front_end_layouts import head_layout, refusal
+from ..front_end_layouts import refusal
 
-__all__ = ["DynamicRounding"]
+__all__ = ["with_rounding"]
 
 RESERVED = len(Rounding)
 
 
-class DynamicRounding(Component):
-    """Dynamic rounding: replaces `DYNAMIC` by the warp's mode; a reserved mode becomes illegal.
+def with_rounding(m: Module, head: data.View, frm: Value, name: str) -> data.View:
+    """Return `head` with its warp's mode instead of `DYNAMIC`; a reserved mode becomes illegal.
 
     Combinational.
 
     Parameters
     ----------
-    config : PipelineConfig
-
-    Members
-    -------
-    head : In(head_layout(config))
-    frm : In(3)
+    m : Module
+        Module of the core.
+    head : View of head_layout(config)
+        Next instruction of a warp.
+    frm : Value
         Rounding mode of the warp, stable once an instruction that uses it can issue.
-    o : Out(head_layout(config))
+    name : str
+        Name of the result.
     """
-
-    def __init__(self, config: PipelineConfig):
-        layout = head_layout(config)
-        super().__init__({"head": In(layout), "frm": In(3), "o": Out(layout)})
-
-    def elaborate(self, platform):
-        m = Module()
-        instruction = self.o.instruction
-        is_dynamic = Signal()
-        m.d.comb += [
-            is_dynamic.eq(self.head.instruction.rounding == DYNAMIC),
-            self.o.eq(self.head),
-        ]
-        with m.If(is_dynamic):
-            m.d.comb += instruction.rounding.eq(self.frm)
-            with m.If(self.frm >= RESERVED):
-                m.d.comb += refusal(instruction, ControlOperation.ILLEGAL)
-        return m
+    rounded: Any = Signal(head.shape(), name=name)
+    m.d.comb += rounded.eq(head)
+    with m.If(head.instruction.rounding == DYNAMIC):
+        m.d.comb += rounded.instruction.rounding.eq(frm)
+        with m.If(frm >= RESERVED):
+            m.d.comb += refusal(rounded.instruction, ControlOperation.ILLEGAL)
+    return rounded
