@@ -85,13 +85,12 @@ class PendingRequestTable(Component):
         answer_valid = Signal()
         answer = Signal(data_response_layout(config), reset_less=True)
         answer_slot = answer.tag[:slot_width]
-        answer_access = Signal(access_layout(config))
-        answer_operation = Signal(3)
-        answer_addresses = Signal(32 * lanes)
         m.d.sync += answer_valid.eq(self.response.valid)
         with m.If(self.response.valid):
             m.d.sync += answer.eq(self.response.payload)
-        self.remember(m, Cat(answer_access, answer_operation), answer_addresses)
+        record, answer_addresses = self.remember(m)
+        width = access_layout(config).size
+        answer_access, answer_operation = access_layout(config)(record[:width]), record[width:]
 
         threads, error = Signal(config.threads), Signal(config.threads)
         m.d.comb += [
@@ -135,16 +134,16 @@ class PendingRequestTable(Component):
             for number in range(beats(self.config))
         )
 
-    def remember(self, m: Module, access: Value, addresses: Value):
-        """Store `opening` and `row`; read the access and addresses of the last cycle's response."""
+    def remember(self, m: Module) -> tuple[Value, Value]:
+        """Store `opening` and `row`; return access and addresses of the last cycle's response."""
         config = self.config
         slot_width = ceil_log2(slots(config))
         tag_width = ceil_log2(rows(config))
         m.submodules.kept_accesses = kept_accesses = Sram(
-            depth=max(2, slots(config)), width=len(access)
+            depth=max(2, slots(config)), width=access_layout(config).size + 3
         )
         m.submodules.kept_addresses = kept_addresses = Sram(
-            depth=max(2, rows(config)), width=len(addresses)
+            depth=max(2, rows(config)), width=32 * config.lanes(Port.MEMORY)
         )
         opening, row = self.opening.payload, self.row.payload
         m.d.comb += [
@@ -158,9 +157,8 @@ class PendingRequestTable(Component):
             kept_addresses.write.data.eq(row.addresses),
             kept_addresses.read.valid.eq(self.response.valid),
             kept_addresses.read.payload.eq(self.response.payload.tag[:tag_width]),
-            access.eq(kept_accesses.data),
-            addresses.eq(kept_addresses.data),
         ]
+        return kept_accesses.data, kept_addresses.data
 
     def count_down(
         self, m: Module, valid: Value, slot: Value, threads: Value, error: Value
