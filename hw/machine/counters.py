@@ -111,7 +111,7 @@ class Counters(SharedBlock):
         m.d.sync += happened.eq(self.events)
         request = self.registers.request
         response = self.registers.response
-        found = Signal(data.StructLayout({"value": data.ArrayLayout(32, 2), "unknown": 1}))
+        read = Signal(data.StructLayout({"value": data.ArrayLayout(32, 2), "unknown": 1}))
         latched = Signal(32, reset_less=True)
         with m.Switch(request.payload.address[3:]):
             for row in self.config:
@@ -119,16 +119,16 @@ class Counters(SharedBlock):
                 m.d.sync += counted.eq(counted + happened[row.name])
                 with m.Case(row.address >> 3):
                     scaled = Cat(C(0, exact_log2(row.scale)), counted)
-                    m.d.comb += found.value.as_value().eq(scaled)
+                    m.d.comb += read.value.as_value().eq(scaled)
             with m.Default():
-                m.d.comb += found.unknown.eq(1)
+                m.d.comb += read.unknown.eq(1)
         high = request.payload.address[2]
         m.d.comb += request.ready.eq(1)
         m.d.sync += [
             response.valid.eq(request.valid),
-            response.payload.data.eq(Mux(high, latched, found.value[0])),
-            response.payload.error.eq(found.unknown | request.payload.write),
+            response.payload.data.eq(Mux(high, latched, read.value[0])),
+            response.payload.error.eq(read.unknown | request.payload.write),
         ]
         with m.If(request.valid & ~request.payload.write & ~high):
-            m.d.sync += latched.eq(found.value[1])
+            m.d.sync += latched.eq(read.value[1])
         return m

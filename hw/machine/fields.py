@@ -35,14 +35,14 @@ def members(part) -> dict[str, typing.Any]:
     this name and their number; None stands for the first of no elements. One with the metadata
     ``variants`` is replaced by its kind and fields, see `variants`.
     """
-    found = {}
+    parts = {}
     for field in dataclasses.fields(part) if dataclasses.is_dataclass(part) else ():
-        found |= (
+        parts |= (
             elements_of(part, field)
             or variants_of(part, field)
             or {field.name: getattr(part, field.name)}
         )
-    return found
+    return parts
 
 
 def plain_config(config) -> typing.Any:
@@ -54,12 +54,12 @@ def plain_config(config) -> typing.Any:
         return tuple(map(plain_config, config))
     if not dataclasses.is_dataclass(config):
         return config
-    found = {}
+    plain = {}
     for field in dataclasses.fields(config):
-        found |= variants_of(config, field) or {
+        plain |= variants_of(config, field) or {
             field.name: plain_config(getattr(config, field.name))
         }
-    return found
+    return plain
 
 
 def field_range(part, name: str) -> Range | None:

@@ -148,7 +148,7 @@ class Machine(Component):
             control.cores_run.eq(run_control.runs),
             control.error.eq(Cat(block.error for block in (*clusters, run_control)).any()),
             *(
-                control.events[counter.name].eq(counter.times([each.events for each in slices]))
+                control.events[counter.name].eq(counter.times([cache.events for cache in slices]))
                 for counter in l2_counters(self.config)
             ),
         ]

@@ -23,12 +23,12 @@ KINDS: dict[str, type[TensorUnitConfig]] = {kind.name: kind for kind in TENSOR_S
 @cache
 def variant_names(name: str) -> dict[str, dataclasses.Field]:
     """Return the fields of all kinds by their names beside field `name`; bound ones have none."""
-    found: dict[str, dataclasses.Field] = {}
+    fields: dict[str, dataclasses.Field] = {}
     for kind in KINDS.values():
         for field in dataclasses.fields(kind):
             if "bound" not in field.metadata:
-                found.setdefault(f"{name}_{field.name}", field)
-    return found
+                fields.setdefault(f"{name}_{field.name}", field)
+    return fields
 
 
 def variant_values(name: str, part: TensorUnitConfig | None) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def variant_part(
     kind = chosen.pop(name)
     values = {}
     for shown, field in variant_names(name).items():
-        owners = [each.name for each in KINDS.values() if has_field(each, field.name)]
+        owners = [owner.name for owner in KINDS.values() if has_field(owner, field.name)]
         if kind in owners:
             if part is not None or shown in changes:
                 values[field.name] = chosen[shown]

@@ -1,5 +1,7 @@
 """Writeback: assigns the results of the units to the writeback buses."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -56,7 +58,7 @@ class Writeback(Component):
         config, sources = self.config, self.sources
         valid = Cat(result.valid for result in self.result)
         waiting = Signal(sources)
-        older = ages(m, waiting)
+        older: Any = ages(m, waiting)
         held = [
             Signal(sources, name=f"held_{bus}") for bus in range(config.writeback_buses)
         ]  # source that keeps each bus, if any

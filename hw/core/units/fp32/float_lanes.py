@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth import *
+from amaranth.hdl import ValueLike
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -132,9 +133,9 @@ class FloatLanes(SharedBlock):
         self,
         m: Module,
         rounded: Any,
-        is_early: Value,
-        early_value: Value,
-        early_flags: Value,
+        is_early: ValueLike,
+        early_value: ValueLike,
+        early_flags: ValueLike,
     ):
         """Select between results of the multiply-add and early ones; drive the outputs."""
         lanes = self.config.lanes
