@@ -4,57 +4,30 @@ from functools import reduce
 from operator import or_
 
 from amaranth import *
-from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from ..config import CoreBlockConfig, PipelineConfig
+from ..config import CoreBlockConfig
 from ..emit.shared_block import SharedBlock
 from ..emit.sram_macros import ONE_PORT
-from ..isa.csr import BLOCK_BIT, BLOCK_PLACES, CSRS, PLACE_WIDTH, USED_BLOCKS
+from ..isa.csr import BLOCK_BIT, BLOCK_PLACES, CSRS, USED_BLOCKS
 from ..isa.memory_map import ARGUMENTS, SHARED_BASE
-from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
 from ..lib.sram import Sram
-from ..lib.streams import ResponseSignature
+from .csr_signatures import (
+    FLAGS_WIDTH,
+    CounterSignature,
+    CsrSignature,
+    FloatStateSignature,
+)
 from .launch import core_shape, launch_ports
 
-__all__ = [
-    "ISA",
-    "CounterSignature",
-    "CsrFile",
-    "CsrSignature",
-    "FloatStateSignature",
-    "csr_answer_layout",
-    "flags_layout",
-]
+__all__ = ["ISA", "CsrFile"]
 
 #: Bits of the index of a counter in its block.
 INDEX_WIDTH = ceil_log2(BLOCK_PLACES)
 #: misa: 32 bits, F, I, M.
 ISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12
-FLAGS_WIDTH, ROUNDING_WIDTH = 5, 3
-
-
-def flags_layout(config: PipelineConfig) -> data.ArrayLayout:
-    """Return the layout of the float flags raised on the writeback buses, one entry per bus."""
-    bus = data.StructLayout({"valid": 1, "warp": warp_shape(config), "flags": FLAGS_WIDTH})
-    return data.ArrayLayout(bus, config.writeback_buses)
-
-
-def csr_lookup_layout(config: PipelineConfig) -> data.StructLayout:
-    """Return the layout of a look-up: the warp, and whether mscratch is read, otherwise mepc."""
-    return data.StructLayout({"scratch": 1, "warp": config.warp_width})
-
-
-def csr_answer_layout() -> data.StructLayout:
-    """Return the layout of a register that is read.
-
-    ``value`` is common to all threads. With ``per_thread`` the thread index is to be added; its
-    bits are 0 in ``value``. ``mepc`` is that of the warp, unless mscratch was selected.
-    """
-    fields = {"value": 32, "per_thread": 1, "exists": 1, "writable": 1, "mepc": 32}
-    return data.StructLayout(fields)
 
 
 def count(m: Module, sum_low: Signal, events: Value) -> Value:
@@ -72,88 +45,6 @@ def count(m: Module, sum_low: Signal, events: Value) -> Value:
         high.eq(high + carry),
     ]
     return Cat(low, high)
-
-
-class CsrSignature(wiring.Signature):
-    """Access to the control registers by the instruction in execution.
-
-    Members
-    -------
-    lookup : Out(ResponseSignature(csr_lookup_layout(config)))
-        Selects a warp, and mscratch or mepc, for the following reads; in an earlier cycle than the
-        read, and not in the cycle of a write.
-    number : Out(12)
-    warp : Out(warp_shape(config))
-    warps : Out(warps)
-        The same warp, one-hot.
-    mask : Out(threads)
-        Its active threads.
-    answer : In(csr_answer_layout())
-    is_command : In(1)
-        A write is a command word for the cluster's matrix units.
-    write : Out(1)
-        The register takes `write_value`. Only float registers, mscratch and mepc are written;
-        other writes have no effect.
-    write_value : Out(32)
-    """
-
-    def __init__(self, config: PipelineConfig):
-        super().__init__({
-            "lookup": Out(ResponseSignature(csr_lookup_layout(config))),
-            "number": Out(12),
-            "warp": Out(warp_shape(config)),
-            "warps": Out(config.warps),
-            "mask": Out(config.threads),
-            "answer": In(csr_answer_layout()),
-            "is_command": In(1),
-            "write": Out(1),
-            "write_value": Out(32),
-        })
-
-
-class FloatStateSignature(wiring.Signature):
-    """Float state of the warps: flags raised by results, and rounding modes.
-
-    Members
-    -------
-    flags : Out(flags_layout(config))
-    frm : In(ArrayLayout(3, warps))
-        Dynamic rounding modes; software may write reserved ones. Stable while an instruction that
-        needs one can issue.
-    """
-
-    def __init__(self, config: PipelineConfig):
-        super().__init__({
-            "flags": Out(flags_layout(config)),
-            "frm": In(data.ArrayLayout(ROUNDING_WIDTH, config.warps)),
-        })
-
-
-class CounterSignature(wiring.Signature):
-    """Counters that control registers read: the core's performance counters, cycles, instructions.
-
-    Members
-    -------
-    number : Out(PLACE_WIDTH)
-        Place of the performance counter to read.
-    value : In(64)
-        Value of that counter, in the same cycle.
-    busy : In(1)
-        This cycle counts in mcycle, visible from two cycles later on.
-    retired : In(3)
-        Instructions to count in minstret, with the same delay.
-    mcycle, minstret : Out(64)
-    """
-
-    def __init__(self):
-        super().__init__({
-            "number": Out(PLACE_WIDTH),
-            "value": In(64),
-            "busy": In(1),
-            "retired": In(3),
-            "mcycle": Out(64),
-            "minstret": Out(64),
-        })
 
 
 class CsrFile(SharedBlock):
@@ -207,9 +98,7 @@ class CsrFile(SharedBlock):
         m.d.comb += [
             counters.mcycle.eq(count(m, self.cycles, counters.busy)),
             counters.minstret.eq(count(m, self.instructions, counters.retired)),
-            counters.number.eq(
-                Cat(access.number[: ceil_log2(BLOCK_PLACES)], access.number[BLOCK_BIT])
-            ),
+            counters.number.eq(Cat(access.number[:INDEX_WIDTH], access.number[BLOCK_BIT])),
             access.is_command.eq(access.number == CSRS["accel_cisc"].number),
             access.answer.mepc.eq(word),
             access.answer.per_thread.eq(

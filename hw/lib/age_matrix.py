@@ -8,7 +8,7 @@ from amaranth.lib import data
 __all__ = ["ages", "oldest"]
 
 
-def oldest(requests: Value, older: Sequence[Value]) -> Value:
+def oldest(requests: Value, older: Sequence[Value] | data.View) -> Value:
     """Return the oldest of `requests`, one-hot.
 
     `older[n]` has the bits of the requesters older than n, as `ages` returns them.

@@ -6,13 +6,13 @@ from amaranth.hdl import ValueLike
 __all__ = ["cut", "delayed"]
 
 
-def cut(m: Module, stage: str, *, registered: bool, **values: ValueLike):
+def cut(m: Module, stage: str, *, registered: bool, **values: ValueLike) -> list[Value]:
     """Return signals that hold `values`, one cycle later if `registered`.
 
     The signals are named ``<stage>_<name>``; registers have no reset.
     """
     domain = m.d.sync if registered else m.d.comb
-    passed = []
+    passed: list[Value] = []
     for name, value in values.items():
         value = Value.cast(value)
         signal = Signal(value.shape(), name=f"{stage}_{name}", reset_less=True)
@@ -21,9 +21,10 @@ def cut(m: Module, stage: str, *, registered: bool, **values: ValueLike):
     return passed
 
 
-def delayed(m: Module, cycles: int, **values: ValueLike):
+def delayed(m: Module, cycles: int, **values: ValueLike) -> list[Value]:
     """Return signals that hold `values`, delayed by `cycles` cycles."""
+    passed = [Value.cast(value) for value in values.values()]
     for cycle in range(cycles):
-        passed = cut(m, f"delayed_{cycle + 1}", registered=True, **values)
-        values = dict(zip(values, passed, strict=True))
-    return list(values.values())
+        stage = f"delayed_{cycle + 1}"
+        passed = cut(m, stage, registered=True, **dict(zip(values, passed, strict=True)))
+    return passed

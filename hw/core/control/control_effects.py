@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import ControlOperation as Operation
-from ..csr_file import csr_answer_layout
+from ..csr_signatures import csr_answer_layout
 from .control_operand import control_layout
 from .divergence_stack import StackChange, divergence_layout, stack_answer_layout
 from .faults import FaultCause

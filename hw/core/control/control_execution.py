@@ -9,7 +9,7 @@ from ...emit.component import Component
 from ...isa.csr import CSRS
 from ...isa.operations import ControlOperation
 from ...lib.interfaces.execution_unit import operation_layout, result_layout
-from ..csr_file import CsrSignature
+from ..csr_signatures import CsrSignature
 from .barrier import BarrierArrivalSignature
 from .control_effects import EffectsSignature
 from .control_operand import CSR_WIDTH, control_layout, reduce_operands

@@ -8,7 +8,8 @@ from ...config import CoreBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from ...lib.streams import ResponseSignature
-from ..csr_file import CounterSignature, CsrFile, FloatStateSignature
+from ..csr_file import CsrFile
+from ..csr_signatures import CounterSignature, FloatStateSignature
 from ..front_end_layouts import redirect_layout
 from ..launch import core_shape, launch_ports
 from ..layouts import branch_layout
