@@ -1,5 +1,7 @@
 """Pipeline cuts: optional registers between the stages of a datapath."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.hdl import ValueLike
 
@@ -21,10 +23,9 @@ def cut(m: Module, stage: str, *, registered: bool, **values: ValueLike) -> list
     return passed
 
 
-def delayed(m: Module, cycles: int, **values: ValueLike) -> list[Value]:
+def delayed(m: Module, cycles: int, **values: ValueLike) -> list[Any]:
     """Return signals that hold `values`, delayed by `cycles` cycles."""
-    passed = [Value.cast(value) for value in values.values()]
     for cycle in range(cycles):
-        stage = f"delayed_{cycle + 1}"
-        passed = cut(m, stage, registered=True, **dict(zip(values, passed, strict=True)))
-    return passed
+        passed = cut(m, f"delayed_{cycle + 1}", registered=True, **values)
+        values = dict(zip(values, passed, strict=True))
+    return list(values.values())

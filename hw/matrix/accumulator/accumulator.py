@@ -14,7 +14,7 @@ from ...emit.component import Component
 from ...isa.commands import FLOAT_ONE
 from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import ResponseSignature
-from .lane import AccumulatorLane, LaneConfig
+from .adder import accumulator_adder, neutral_element
 
 __all__ = [
     "SCALE_LATENCY",
@@ -171,8 +171,7 @@ class Accumulator(Component):
                     Mux(takes, self.target.payload.address[select:], self.read.payload[select:])
                 ),
             ]
-        lane_config = LaneConfig(form=config.accumulator_format, latency=config.add_latency)
-        identities = Const(lane_config.identity, width).replicate(config.columns)
+        identities = Const(neutral_element(config), width).replicate(config.columns)
         # Bank of each row read.
         added_from, read_from = Signal(select, reset_less=True), Signal(select, reset_less=True)
         accumulates = Signal(reset_less=True)
@@ -217,11 +216,11 @@ class Accumulator(Component):
                 self.write_fill(m, write, number, select, is_written)
 
         for column in range(config.columns):
-            m.submodules[f"lane_{column}"] = lane = AccumulatorLane(lane_config)
+            m.submodules[f"add_{column}"] = add = accumulator_adder(config)
             m.d.comb += [
-                lane.sum.eq(self.sums.word_select(column, width)),
-                lane.addend.eq(addends.word_select(column, width)),
-                sums.word_select(column, width).eq(lane.o),
+                add.a.eq(self.sums.word_select(column, width)),
+                add.b.eq(addends.word_select(column, width)),
+                sums.word_select(column, width).eq(add.o),
             ]
         return m
 
