@@ -18,8 +18,12 @@ ESCAPED = re.compile(r"\\\S+")
 #: An assignment to an escaped name or a part of it, up to its value.
 TARGET = re.compile(r"^( +)(\\\S+) (\[\d+(?::\d+)?\])? *= ", re.M)
 ASSIGNMENT = re.compile(r"^ +(?![ (])[^\n]*? = ", re.M)
+#: The first assignment, of a register's present value.
+KEEPS = re.compile(r"\A    (\S+) += (\S+?) ?;\n")
 #: The last assignment: a reset of the whole register to a constant.
-RESET = r"(?<!\*\)\n)(    if \([^\n]*\) begin\n      {name} +<= \d+'[hd]\w+;\n)    end\n\Z"
+RESET = re.compile(
+    r"(?<!\*\)\n)(    if \([^\n]*\) begin\n      (\S+) +<= \d+'[hd]\w+;\n)    end\n\Z"
+)
 
 
 def with_whole_registers(verilog: str) -> str:
@@ -63,13 +67,14 @@ def whole_in(module: str) -> str:
 
 def whole(body: str, following: str, edge: str, register: str) -> str:
     """Return the block of a register from the body that computes its next value `following`."""
-    name = re.escape(register)
-    keeps = rf"\A    {re.escape(following)} += {name} ?;\n"
+    keeps = KEEPS.match(body)
+    if keeps is not None and keeps.groups() == (following, register):
+        body = body[keeps.end() :]
     assigned = register + " " * register.startswith("\\")
-    body = TARGET.sub(
-        lambda target: f"{target[1]}{assigned}{target[3] or ''} <= ", re.sub(keeps, "", body)
-    )
-    reset = re.search(RESET.format(name=name), body)
+    body = TARGET.sub(lambda target: f"{target[1]}{assigned}{target[3] or ''} <= ", body)
+    reset = RESET.search(body)
+    if reset is not None and reset[2] != register:
+        reset = None
     if reset is not None and reset.start():
         otherwise = re.sub(r"^", "  ", body[: reset.start()], flags=re.M).rstrip(" ")
         body = f"{reset[1]}    end else begin\n{otherwise}    end\n"
