@@ -57,9 +57,9 @@ def modules_of(text: str) -> dict[str, str]:
     for end in END.finditer(text):
         chunk = text[start : end.end()]
         start = end.end()
-        found = MODULE.search(chunk)
-        if found:
-            modules[found[1][1:]] = chunk
+        match = MODULE.search(chunk)
+        if match:
+            modules[match[1][1:]] = chunk
     return modules
 
 
@@ -118,7 +118,7 @@ def block_of(
 
     chunks = []
     for module in members:
-        chunk = MODULE.sub(lambda found: f"module {renamed[found[1]]}", modules[module], count=1)
+        chunk = MODULE.sub(lambda match: f"module {renamed[match[1]]}", modules[module], count=1)
         chunks.append(CELL.sub(rename, chunk))
     stubs = [stub(short, modules[module]) for short, module in names.items()]
     text = "".join([START, *stubs, *chunks])

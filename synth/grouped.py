@@ -98,12 +98,12 @@ class GroupMeasurement:
 
 def group_measurements(measured: Measurement, pricing: Pricing) -> list[GroupMeasurement]:
     """Return the groups of a measurement, in the order of `GROUPS`."""
-    found = []
+    sums = []
     for group in (*GROUPS, OTHER):
         counted = [(block, block.groups.get(group, 0)) for block in measured.blocks]
         if any(count for _, count in counted):
-            found.append(summed(group, [(b, n) for b, n in counted if n], pricing))
-    return found
+            sums.append(summed(group, [(b, n) for b, n in counted if n], pricing))
+    return sums
 
 
 def total_measurement(measured: Measurement, pricing: Pricing) -> GroupMeasurement:

@@ -89,7 +89,7 @@ def read_library(path: Path) -> Library:
     if not re.search(r"^\s*library\s*\(", text, re.MULTILINE):
         raise UserError(f"--liberty must name a Liberty file; {path} holds no library (...)")
     text = without_power(text)
-    starts = [found.start() for found in CELL.finditer(text)]
+    starts = [match.start() for match in CELL.finditer(text)]
     cells = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     if not any(re.search(r"\bff\s*\(", cell) for cell in cells):
         raise UserError(
@@ -107,17 +107,17 @@ def read_library(path: Path) -> Library:
 
 def without_power(text: str) -> str:
     """Drop the power tables of a library, half of the text that every run of Yosys parses."""
-    kept, at = [], 0
-    while found := POWER.search(text, at):
-        kept.append(text[at : found.start()])
-        depth, at = 1, found.end()
+    parts, at = [], 0
+    while match := POWER.search(text, at):
+        parts.append(text[at : match.start()])
+        depth, at = 1, match.end()
         while depth:
             brace = BRACE.search(text, at)
             if brace is None:  # damaged: Yosys reports where
                 return text
             at = brace.end()
             depth += 1 if brace[0] == "{" else -1
-    return "".join([*kept, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
 def nand2_area(cell: str) -> float | None:

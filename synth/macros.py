@@ -115,26 +115,26 @@ def read_macros(path: Path) -> list[Macro]:
 def macro_of(row: dict, columns: dict, path: Path, line: int) -> Macro:
     """Return the macro of a row."""
     cells = {(name or "").strip().lower(): str(text or "").strip() for name, text in row.items()}
-    found = {what: cells[name] for what, name in columns.items() if name is not None}
-    ports = PORTS.get(found["ports"].lower())
+    entry = {what: cells[name] for what, name in columns.items() if name is not None}
+    ports = PORTS.get(entry["ports"].lower())
     if ports is None:
         raise UserError(
-            f"ports in --sram-table must be one of {', '.join(PORTS)}, not {found['ports']!r} in "
+            f"ports in --sram-table must be one of {', '.join(PORTS)}, not {entry['ports']!r} in "
             f"line {line} of {path}"
         )
     try:
-        words, width, area = int(found["words"]), int(found["width"]), float(found["area"])
+        words, width, area = int(entry["words"]), int(entry["width"]), float(entry["area"])
     except ValueError:
         words = width = area = 0
     if words < 1 or width < 1 or not 0 < area < float("inf"):
         raise UserError(
             f"words, width and area in --sram-table must be positive numbers, not "
-            f"{found['words']!r}, {found['width']!r} and {found['area']!r} in line {line} of {path}"
+            f"{entry['words']!r}, {entry['width']!r} and {entry['area']!r} in line {line} of {path}"
         )
     energies = {
-        what: energy_of(what, found[what], path, line) for what in ENERGY_COLUMNS if what in found
+        what: energy_of(what, entry[what], path, line) for what in ENERGY_COLUMNS if what in entry
     }
-    return Macro(name=found["name"], ports=ports, words=words, width=width, area=area, **energies)
+    return Macro(name=entry["name"], ports=ports, words=words, width=width, area=area, **energies)
 
 
 def energy_of(what: str, text: str, path: Path, line: int) -> float:

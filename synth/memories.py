@@ -66,11 +66,11 @@ class MemoryShape:
 
 def memories_of(module: dict) -> Counter[MemoryShape]:
     """Return the memories kept in a netlist of ``write_json``."""
-    found: Counter[MemoryShape] = Counter()
+    shapes: Counter[MemoryShape] = Counter()
     for cell in module["cells"].values():
         if cell["type"] == "$mem_v2":
-            found[memory_shape(cell)] += 1
-    return found
+            shapes[memory_shape(cell)] += 1
+    return shapes
 
 
 def memory_shape(cell: dict) -> MemoryShape:

@@ -56,9 +56,9 @@ def parse(text: str) -> Expression:
     defines. Two operands without an operator between them are a conjunction.
     """
     tokens, end = [], 0
-    while found := TOKEN.match(text, end):
-        tokens.append(found[1])
-        end = found.end()
+    while match := TOKEN.match(text, end):
+        tokens.append(match[1])
+        end = match.end()
     parser = Parser(tokens)
     expression = parser.disjunction() if tokens else None
     if expression is None or parser.tokens or text[end:].strip():

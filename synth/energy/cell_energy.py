@@ -117,7 +117,7 @@ def toggle_mean(pin: Pin, events: Iterable[tuple[str | None, State]]) -> TableMe
 
 def chosen(pin: Pin, events: Sequence[tuple[str | None, State]], table: Table) -> Weights:
     """Return the tables of a pin that apply in events, each with its share of the events."""
-    found = []
+    tables = []
     for cause, state in events:
         groups = [power for power in pin.power if cause is None or cause_fits(power, cause)]
         power = next(
@@ -125,8 +125,8 @@ def chosen(pin: Pin, events: Sequence[tuple[str | None, State]], table: Table) -
             next((power for power in groups if power.when is None), None),
         )
         if power is not None:
-            found.append((1 / len(events), table(power)))
-    return found
+            tables.append((1 / len(events), table(power)))
+    return tables
 
 
 def cause_fits(power: InternalPower, cause: str) -> bool:

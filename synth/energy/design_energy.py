@@ -61,7 +61,7 @@ class PowerSum:
 
     def __add__(self, other: "PowerSum") -> "PowerSum":
         return PowerSum(**{
-            each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)
+            term.name: getattr(self, term.name) + getattr(other, term.name) for term in fields(self)
         })
 
 
@@ -160,15 +160,15 @@ def part_energy(
 
 def parts_by_group(parts: Iterable[PartEnergy]) -> dict[str, list[PartEnergy]]:
     """Return the parts of each group, in the order of `GROUPS`."""
-    found: dict[str, list[PartEnergy]] = {group: [] for group in (*GROUPS, OTHER)}
-    for each in parts:
-        found[each.part.group].append(each)
-    return {group: own for group, own in found.items() if own}
+    by_group: dict[str, list[PartEnergy]] = {group: [] for group in (*GROUPS, OTHER)}
+    for part in parts:
+        by_group[part.part.group].append(part)
+    return {group: own for group, own in by_group.items() if own}
 
 
 def total_energy(parts: Iterable[PartEnergy]) -> PowerSum:
     """Return the sum of all parts."""
-    return sum((each.power for each in parts), PowerSum())
+    return sum((part.power for part in parts), PowerSum())
 
 
 def energy_error(parts: Sequence[PartEnergy]) -> float | None:
@@ -177,4 +177,4 @@ def energy_error(parts: Sequence[PartEnergy]) -> float | None:
     None without windows, or with fewer than eight batches of them. Instances that are not sampled
     are not part of it.
     """
-    return standard_error(np.sum([each.errors for each in parts], axis=0)) if parts else None
+    return standard_error(np.sum([part.errors for part in parts], axis=0)) if parts else None

@@ -90,7 +90,7 @@ def storage_cells(library: PowerLibrary, slew: float = SLEW) -> StorageCells:
 
 def smallest_flip_flop(library: PowerLibrary) -> tuple[Cell, dict[str, int]]:
     """Return the smallest plain flip-flop, and the constants that disable its reset."""
-    found = []
+    choices = []
     for cell in library.cells.values():
         flip_flop = cell.flip_flop
         if flip_flop is None or not cell.is_supported or flip_flop.clock is None:
@@ -103,11 +103,11 @@ def smallest_flip_flop(library: PowerLibrary) -> tuple[Cell, dict[str, int]]:
         resets = [reset for reset in (flip_flop.clear, flip_flop.preset) if reset is not None]
         for ties in states_of(controls, {}):
             if not any(evaluate(reset, ties) for reset in resets):
-                found.append((cell.area, cell.name, ties))
+                choices.append((cell.area, cell.name, ties))
                 break
-    if not found:
+    if not choices:
         raise UserError(f"--liberty must hold a plain flip-flop; {library.name} has none")
-    _, name, ties = min(found, key=lambda choice: choice[:2])
+    _, name, ties = min(choices, key=lambda choice: choice[:2])
     return library.cells[name], ties
 
 
@@ -118,14 +118,14 @@ def has_output(cell: Cell, state: str) -> bool:
 
 def smallest_multiplexer(library: PowerLibrary) -> Cell:
     """Return the smallest cell that selects one of two inputs by a third."""
-    found = [
+    cells = [
         cell
         for cell in library.cells.values()
         if cell.is_supported and cell.flip_flop is None and is_multiplexer(cell.pins.values())
     ]
-    if not found:
+    if not cells:
         raise UserError(f"--liberty must hold a multiplexer of two inputs; {library.name} has none")
-    return min(found, key=lambda cell: (cell.area, cell.name))
+    return min(cells, key=lambda cell: (cell.area, cell.name))
 
 
 def is_multiplexer(pins: Iterable[Pin]) -> bool:

@@ -56,28 +56,28 @@ def parse_groups(text: str, skipped: Collection[str] = ()) -> list[Group]:
     Raises `ValueError` with the line if the text is not in Liberty format.
     """
     # Comments and continued lines keep their line ends, so that line numbers stay.
-    text = COMMENT.sub(lambda found: "\n" * found[0].count("\n") or " ", text)
+    text = COMMENT.sub(lambda match: "\n" * match[0].count("\n") or " ", text)
     text = text.replace("\\\n", " \n")
     root = Group("", ())
     open_groups, at = [root], 0
-    while found := STATEMENT.match(text, at):
-        at = found.end()
-        if found["end"]:
+    while match := STATEMENT.match(text, at):
+        at = match.end()
+        if match["end"]:
             if len(open_groups) == 1:
                 raise ValueError(f"line {line_of(text, at)}: a brace too many")
             open_groups.pop()
-        elif found["group"]:
-            group = Group(found["name"], items(found["list"]))
+        elif match["group"]:
+            group = Group(match["name"], items(match["list"]))
             if group.kind in skipped:
                 at = end_of_group(text, at)
             else:
                 open_groups[-1].groups.append(group)
                 open_groups.append(group)
-        elif found["list"] is not None:
-            open_groups[-1].lists[found["name"]] = items(found["list"])
+        elif match["list"] is not None:
+            open_groups[-1].lists[match["name"]] = items(match["list"])
         else:
-            value = found["text"] if found["text"] is not None else found["word"]
-            open_groups[-1].attributes[found["name"]] = value.strip()
+            value = match["text"] if match["text"] is not None else match["word"]
+            open_groups[-1].attributes[match["name"]] = value.strip()
     if text[at:].strip("; \t\r\n"):
         raise ValueError(f"line {line_of(text, at)}: no statement in Liberty format")
     if len(open_groups) > 1:
@@ -87,7 +87,7 @@ def parse_groups(text: str, skipped: Collection[str] = ()) -> list[Group]:
 
 def items(text: str) -> tuple[str, ...]:
     """Return the items of a list."""
-    return tuple((found[1] if found[1] is not None else found[2]) for found in ITEM.finditer(text))
+    return tuple((match[1] if match[1] is not None else match[2]) for match in ITEM.finditer(text))
 
 
 def end_of_group(text: str, at: int) -> int:

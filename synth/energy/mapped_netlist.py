@@ -142,14 +142,14 @@ def netlist_from(
         if kind in blocks or kind.startswith("$mem"):
             opaque.append(opaque_of(instance, cell, blocks.get(kind)))
             continue
-        found = library.cells.get(kind)
-        if found is None or not found.is_supported:
+        library_cell = library.cells.get(kind)
+        if library_cell is None or not library_cell.is_supported:
             raise UserError(
                 f"cells of {name} must be gates or flip-flops of {library.name}, not {kind}"
             )
         nets = {pin: nets_of(bits)[0] for pin, bits in cell["connections"].items() if bits}
-        mapped = Instance(name=instance, cell=found, nets=nets)
-        if found.flip_flop is None:
+        mapped = Instance(name=instance, cell=library_cell, nets=nets)
+        if library_cell.flip_flop is None:
             gates.append(mapped)
         else:
             require_synchronous(mapped, name)

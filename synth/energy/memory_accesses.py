@@ -46,7 +46,7 @@ class MemoryPorts:
 
 def memory_ports(netlist: MappedNetlist) -> list[MemoryPorts]:
     """Return the ports of each memory of a netlist."""
-    found = []
+    memories = []
     for memory in netlist.opaque:
         if memory.shape is None:
             continue
@@ -55,8 +55,8 @@ def memory_ports(netlist: MappedNetlist) -> list[MemoryPorts]:
         reads = split(enables if is_clocked else addresses, len(enables))
         bits = memory.inputs.get("WR_EN", ())
         writes = split(bits, len(bits) // memory.shape.width)
-        found.append(MemoryPorts(memory=memory, reads=reads, writes=writes))
-    return found
+        memories.append(MemoryPorts(memory=memory, reads=reads, writes=writes))
+    return memories
 
 
 def split(nets: Sequence[int], ports: int) -> tuple[tuple[int, ...], ...]:

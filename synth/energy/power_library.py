@@ -210,11 +210,11 @@ def units_of(library: Group) -> Units:
 
 def quantity(text: str, unit: str) -> float:
     """Return a quantity such as ``1ns`` in its unit without prefix."""
-    found = QUANTITY.fullmatch(text.strip())
+    match = QUANTITY.fullmatch(text.strip())
     # Liberty writes the farad in lower case, so `ff` is a femtofarad.
-    if found is None or found[3].lower() != unit.lower():
+    if match is None or match[3].lower() != unit.lower():
         raise ValueError(f"its unit {text!r} is not a multiple of {unit.upper()}")
-    return float(found[1] or "1") * PREFIXES[found[2]]
+    return float(match[1] or "1") * PREFIXES[match[2]]
 
 
 class CellReader:

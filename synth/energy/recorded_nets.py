@@ -102,11 +102,11 @@ class NetRows:
 
     def index(self, net: int) -> int:
         """Return the row of a net; raise if it has no recorded name."""
-        found = self.count if net in self.netlist.clocks else self.rows.get(net)
-        if found is None:
+        row = self.count if net in self.netlist.clocks else self.rows.get(net)
+        if row is None:
             name = self.names.get(net, f"net {net}")
             raise UserError(f"the recorded run must have {name} of {self.netlist.name}")
-        return found
+        return row
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
@@ -152,7 +152,7 @@ class RecordedNets:
             raise ValueError(f"signals must have equally many cycles, not {sorted(lengths)}")
         widths = {name: len(signals[name]) for name in sorted(signals)}
         known = [] if known is None else known
-        rows = next((each for each in known if each.widths == widths), None)
+        rows = next((table for table in known if table.widths == widths), None)
         if rows is None:
             rows = NetRows(netlist, widths)
             known.append(rows)
@@ -166,13 +166,13 @@ class RecordedNets:
 
     def values(self, nets: Iterable[int], cycles: NDArray[np.int64]) -> Bits:
         """Return the values of nets in some cycles, a row for each net; a clock counts as 0."""
-        found = self.rows.indices(nets)
+        rows = self.rows.indices(nets)
         bounds = [0, *(np.flatnonzero(np.diff(cycles) != 1) + 1).tolist(), len(cycles)]
         if len(bounds) > FEW + 1:
-            return self.table[found][:, cycles]
+            return self.table[rows][:, cycles]
         # Slices of many cycles are much faster than single cycles.
         spans = [(int(cycles[first]), end - first) for first, end in pairwise(bounds)]
-        return np.concatenate([self.table[found, at : at + n] for at, n in spans], axis=1)
+        return np.concatenate([self.table[rows, at : at + n] for at, n in spans], axis=1)
 
     def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
         """Return in which of some cycles a port has several recorded values, and its names."""

@@ -39,7 +39,7 @@ class Part:
             return self.instances
         generator = random.Random(f"{self.block} {self.group} {seed}")
         bounds = [k * total // count for k in range(count + 1)]
-        return tuple(self.instances[generator.randrange(*each)] for each in pairwise(bounds))
+        return tuple(self.instances[generator.randrange(*share)] for share in pairwise(bounds))
 
 
 def parts_of(
@@ -57,18 +57,18 @@ def parts_of(
         Takes a block; returns path below it and block of each other block in it.
 
     """
-    found: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
 
     def place(path: str, block: str, above: str):
         group = group_of(design.blocks[block].kind) or above
-        found.setdefault((block, group), []).append(path)
+        groups.setdefault((block, group), []).append(path)
         for below, child in children(block):
             place(f"{path}.{below}", child, group)
 
     place(top, design.top, OTHER)
     return [
         Part(block=block, group=group, instances=tuple(paths))
-        for (block, group), paths in found.items()
+        for (block, group), paths in groups.items()
     ]
 
 
@@ -94,9 +94,9 @@ def sampled_windows(cycles: int, count: int, length: int, seed: int = 1) -> list
     if cycles <= count * (length + 1):
         return [(0, cycles)]
     generator = random.Random(seed)
-    found = []
+    windows = []
     for k in range(count):
         first, end = k * cycles // count, (k + 1) * cycles // count
         start = first + generator.randrange(end - first - length)
-        found.append((start, start + length + 1))
-    return found
+        windows.append((start, start + length + 1))
+    return windows

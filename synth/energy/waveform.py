@@ -81,8 +81,8 @@ class Waveform:
         """Columns of each window for `replay`: successive cycles without the first."""
         gaps = np.flatnonzero(np.diff(self.cycles) != 1) + 1
         bounds = [0, *gaps.tolist(), len(self.cycles)]
-        found = (range(a + 1, b) for a, b in pairwise(bounds))
-        return [window for window in found if window]
+        windows = (range(a + 1, b) for a, b in pairwise(bounds))
+        return [window for window in windows if window]
 
 
 @dataclass(kw_only=True)
@@ -114,14 +114,14 @@ def clock_ports(file: WaveformFile, ports: Collection[str]) -> dict[str, str]:
 
     """
     codes: dict[str, str] = {}
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     path: list[str] = []
     for line in file.lines:
         words = line.split()
         if words[:1] == ["$scope"]:
             path.append(words[2])
             if len(ports) == 1 and (own := placed(path, file.place)):
-                found[own] = next(iter(ports))
+                modules[own] = next(iter(ports))
         elif words[:1] == ["$upscope"]:
             path.pop()
         elif words[:1] == ["$enddefinitions"]:
@@ -130,8 +130,8 @@ def clock_ports(file: WaveformFile, ports: Collection[str]) -> dict[str, str]:
             if len(path) == PART_LEVEL and words[4] in ports:
                 codes[words[3]] = words[4]
             elif words[4] == CLOCK and words[3] in codes:
-                found[placed(path, file.place)] = codes[words[3]]
-    return found
+                modules[placed(path, file.place)] = codes[words[3]]
+    return modules
 
 
 def read_waveforms(
@@ -159,7 +159,7 @@ def read_waveforms(
         variables += declared.values()
     if missing := sorted(columns.keys() - seen):
         raise UserError(f"the waveforms must have cycle {missing[0]} of the run")
-    found = {
+    waveforms = {
         path: Waveform(
             cycles=np.array(cycles), signals={}, clocked=np.full(len(cycles), block.clock is None)
         )
@@ -171,19 +171,19 @@ def read_waveforms(
         for path, name in variable.names:
             if name == blocks[path].clock:
                 clocks.add(path)
-                found[path].clocked[variable.edges] = True
-            found[path].signals[name] = bits
+                waveforms[path].clocked[variable.edges] = True
+            waveforms[path].signals[name] = bits
     for path, block in blocks.items():
         if block.clock is not None and path not in clocks:
             raise UserError(f"the waveform must have a clock {path}.{block.clock}")
-    return found
+    return waveforms
 
 
 def variables_of(
     lines: Iterator[str], place: str, blocks: Mapping[str, Recorded]
 ) -> dict[str, Variable]:
     """Return the wanted variables in a file's head by their codes."""
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     path: list[str] = []
     owners: list[tuple[str, str]] = []  # blocks around the scope, and the path below each
     for line in lines:
@@ -201,11 +201,11 @@ def variables_of(
             for block, below in owners:
                 name, recorded = below + signal, blocks[block]
                 if name in recorded.names or name == recorded.clock:
-                    variable = found.setdefault(code, Variable(width=width))
+                    variable = variables.setdefault(code, Variable(width=width))
                     variable.names.append((block, name))
                     if name == recorded.clock:
                         variable.edges = []
-    return found
+    return variables
 
 
 def blocks_around(path: str, blocks: Collection[str]) -> Iterator[tuple[str, str]]:

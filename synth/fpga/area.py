@@ -40,16 +40,16 @@ def measure_technology(
     progress: Callable[[str, int], None] | None = None,
 ) -> Resources:
     """Return the resources of a design on a family of FPGAs."""
-    taken = in_order(
+    placed = in_order(
         design.blocks, lambda block: resources_in(technology, block), workers, progress
     )
     groups: dict[str, Counter[str]] = {}
     blocks = {}
     for name, places in places_of(design).items():
-        blocks[name] = (sum(places.values()), taken[name])
+        blocks[name] = (sum(places.values()), placed[name])
         for group, times in places.items():
             sums = groups.setdefault(group, Counter())
-            for resource, amount in taken[name].items():
+            for resource, amount in placed[name].items():
                 sums[resource] += amount * times
     whole: Counter[str] = Counter()
     for sums in groups.values():

@@ -93,7 +93,7 @@ def platforms() -> dict[str, type]:
         raise UserError(
             "spica fpga needs the packages of the extra `fpga`: pip install 'spica[fpga]'"
         ) from None
-    found = {}
+    platform_classes = {}
     for module in pkgutil.iter_modules(amaranth_boards.__path__):
         if module.ispkg or module.name == "test":
             continue
@@ -110,8 +110,8 @@ def platforms() -> dict[str, type]:
             name = module.name
             if len(kinds) > 1:
                 name = f"{name}_{kind.device.rpartition('-')[2].lower()}"
-            found[name] = kind
-    return found
+            platform_classes[name] = kind
+    return platform_classes
 
 
 def board_names() -> list[str]:
@@ -163,13 +163,13 @@ def pins_of(platform, resource, only: str | None = None) -> list[Pin]:
     """Return the pins of a board's resource, or of its subsignal `only`."""
     from amaranth.build import Subsignal
 
-    found = []
+    pins = []
     for part in resource.ios:
         if isinstance(part, Subsignal):
             named: Any = part
             if only in (None, named.name):
                 inside = SimpleNamespace(ios=named.ios, attrs={**resource.attrs, **named.attrs})
-                found += pins_of(platform, inside)
+                pins += pins_of(platform, inside)
         elif only is None:
             # If jumpers set a voltage, the attribute is a function of the board.
             values = {
@@ -179,7 +179,7 @@ def pins_of(platform, resource, only: str | None = None) -> list[Pin]:
             attributes = tuple(
                 (name, str(value)) for name, value in values.items() if value is not None
             )
-            found += [
+            pins += [
                 Pin(site=site, inverted=part.invert, attributes=attributes) for site in part.names
             ]
-    return found
+    return pins

@@ -70,7 +70,7 @@ def flow(command: str, top: str) -> str:
     return f"{run} :map_luts\nsplitnets\n{run} map_luts:"
 
 
-def each(resource: str, amount: float, *names: str) -> dict[str, dict[str, float]]:
+def cells_of(resource: str, amount: float, *names: str) -> dict[str, dict[str, float]]:
     """Return a mapping of each named cell to an amount of a resource."""
     return {name: {resource: amount} for name in names}
 
@@ -83,35 +83,35 @@ TECHNOLOGIES: Mapping[str, Technology] = {
     "ecp5": Technology(
         name="Lattice ECP5",
         command="synth_ecp5",
-        cells=each("lut", 1, "LUT4", "INV")
+        cells=cells_of("lut", 1, "LUT4", "INV")
         # A carry cell takes two look-up tables; a small RAM takes four, and two that write.
-        | each("lut", 2, "CCU2C")
-        | each("lut", 6, "TRELLIS_DPR16X4")
-        | each("ff", 1, "TRELLIS_FF")
-        | each("bram", 1, "DP16KD", "PDPW16KD")
-        | each("dsp", 1, "MULT18X18D"),
+        | cells_of("lut", 2, "CCU2C")
+        | cells_of("lut", 6, "TRELLIS_DPR16X4")
+        | cells_of("ff", 1, "TRELLIS_FF")
+        | cells_of("bram", 1, "DP16KD", "PDPW16KD")
+        | cells_of("dsp", 1, "MULT18X18D"),
         bram="18 kbit",
     ),
     "ice40": Technology(
         name="Lattice iCE40",
         command="synth_ice40",
-        cells=each("lut", 1, "SB_LUT4")
-        | each("ff", 1, *ICE40_FLIP_FLOPS)
-        | each("bram", 1, *(f"SB_RAM40_4K{edges}" for edges in ("", "NR", "NW", "NRNW")))
-        | each("dsp", 1, "SB_MAC16"),
+        cells=cells_of("lut", 1, "SB_LUT4")
+        | cells_of("ff", 1, *ICE40_FLIP_FLOPS)
+        | cells_of("bram", 1, *(f"SB_RAM40_4K{edges}" for edges in ("", "NR", "NW", "NRNW")))
+        | cells_of("dsp", 1, "SB_MAC16"),
         bram="4 kbit",
     ),
     "xilinx": Technology(
         name="Xilinx 7 series",
         command="synth_xilinx -family xc7 -noiopad -noclkbuf",
-        cells=each("lut", 1, *(f"LUT{inputs}" for inputs in range(1, 7)), "INV")
-        | each("lut", 1, "SRL16E", "SRLC32E", "RAM32X1S", "RAM64X1S")
-        | each("lut", 2, "RAM32X1D", "RAM64X1D")
-        | each("lut", 4, "RAM32M", "RAM64M", "RAM128X1D", "RAM256X1S")
-        | each("ff", 1, "FDRE", "FDSE", "FDCE", "FDPE", "FDRE_1", "FDSE_1", "FDCE_1", "FDPE_1")
-        | each("bram", 0.5, "RAMB18E1")
-        | each("bram", 1, "RAMB36E1")
-        | each("dsp", 1, "DSP48E1"),
+        cells=cells_of("lut", 1, *(f"LUT{inputs}" for inputs in range(1, 7)), "INV")
+        | cells_of("lut", 1, "SRL16E", "SRLC32E", "RAM32X1S", "RAM64X1S")
+        | cells_of("lut", 2, "RAM32X1D", "RAM64X1D")
+        | cells_of("lut", 4, "RAM32M", "RAM64M", "RAM128X1D", "RAM256X1S")
+        | cells_of("ff", 1, "FDRE", "FDSE", "FDCE", "FDPE", "FDRE_1", "FDSE_1", "FDCE_1", "FDPE_1")
+        | cells_of("bram", 0.5, "RAMB18E1")
+        | cells_of("bram", 1, "RAMB36E1")
+        | cells_of("dsp", 1, "DSP48E1"),
         bram="36 kbit",
     ),
 }

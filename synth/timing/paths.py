@@ -46,8 +46,8 @@ def deepest_paths(design: Design, count: int) -> list[DeepPath]:
     design are left out.
     """
     paths = Paths(design)
-    found = [path for name in design.order if (path := paths.deepest(name)) is not None]
-    return sorted(found, key=lambda path: -path.depth)[:count]
+    deepest = [path for name in design.order if (path := paths.deepest(name)) is not None]
+    return sorted(deepest, key=lambda path: -path.depth)[:count]
 
 
 @dataclass(kw_only=True)
@@ -176,9 +176,9 @@ class Paths:
 def names_of(module: dict) -> dict[int, str]:
     """Return the source names of bits: the shortest name, a port's name only as a last resort."""
     named = (name for name in module["netnames"] if not MADE.search(name))
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name in sorted(named, key=lambda name: (name in module["ports"], len(name), name)):
         for bit in module["netnames"][name]["bits"]:
             if isinstance(bit, int):
-                found.setdefault(bit, name)
-    return found
+                names.setdefault(bit, name)
+    return names

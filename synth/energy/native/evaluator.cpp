@@ -93,11 +93,11 @@ void evaluate_netlist(const Operation* operations, uint64_t operation_count, uin
             load(slots[driven[k]], values + k * words, first, words);
         }
         run(operations, operation_count, slots);
-        Words kept;
-        load(kept, counted, first, words);
+        Words stored;
+        load(stored, counted, first, words);
         double sums[kGroup] = {};
         for (uint64_t net = 2; net < nets; ++net) {
-            toggles[net] += toggles_in(slots[net], kept, last[net], weights[net], sums);
+            toggles[net] += toggles_in(slots[net], stored, last[net], weights[net], sums);
         }
         for (uint64_t w = first; w < words && w < first + kGroup; ++w) {
             weighted[w] = sums[w - first];

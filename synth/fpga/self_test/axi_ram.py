@@ -82,11 +82,11 @@ class AxiRamConfig:
     @property
     def placed(self) -> list[tuple[int, Window]]:
         """Each window with the index of its first beat in this memory, the largest first."""
-        found, first = [], 0
+        places, first = [], 0
         for window in sorted(self.windows, key=lambda window: -window.size):
-            found.append((first, window))
+            places.append((first, window))
             first += self.beats_of(window)
-        return found
+        return places
 
     @property
     def depth(self) -> int:
@@ -100,15 +100,15 @@ class AxiRamConfig:
     def words(self, when: str) -> list[int]:
         """Return the contents ``before`` or ``after`` the test, one integer per beat."""
         step, beat = self.axi.interleave_bytes, self.axi.beat_bytes
-        found = []
+        ports = []
         for _, window in self.placed:
             contents = getattr(window, when)
             for start in range(self.channel * step, window.size, self.axi.masters * step):
                 piece = contents[start : start + step]
-                found += [
+                ports += [
                     int.from_bytes(piece[at : at + beat], "little") for at in range(0, step, beat)
                 ]
-        return found
+        return ports
 
 
 class AxiRam(Component):
