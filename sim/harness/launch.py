@@ -8,7 +8,7 @@ import numpy as np
 from ...base.errors import UserError
 from ...hw.isa.memory_map import ARGUMENTS, ENTRY
 
-__all__ = ["Launch", "launch_words", "require_launches"]
+__all__ = ["Launch", "launch_words", "require_launches", "require_registers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,15 @@ def require_launches(launches: Sequence[Launch], clusters: int) -> None:
             raise UserError(f"entry must be a 32-bit multiple of 4, not {launch.entry:#x}")
         if not 0 <= launch.arguments < 1 << 32:
             raise UserError(f"arguments must be a 32-bit address, not {launch.arguments:#x}")
+
+
+def require_registers(launches: Sequence[Launch], clusters: int) -> None:
+    """Raise `UserError` if the RTL has no registers for the programs of `launches`."""
+    if clusters == 1 and any(launch != Launch() for launch in launches):
+        raise UserError(
+            f"with one cluster, entry must be {ENTRY:#x} and arguments {ARGUMENTS:#x}, as only "
+            "several clusters have registers for them"
+        )
 
 
 def launch_words(launches: Sequence[Launch], clusters: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from ..harness.cluster_harness import ClusterHarness, observed_cluster
 from ..harness.core_harness import CoreHarness, ProgramHarness, marked_cycles
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
-from ..harness.launch import Launch, require_launches
+from ..harness.launch import Launch, require_launches, require_registers
 from ..harness.profile import FunctionProfile, Profiling
 from ..harness.stop_reason import StopReason
 from ..iss.library import load_library
@@ -201,6 +201,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         if self.begins:
             self.launches = launches or [Launch()] * self.config.clusters
             require_launches(self.launches, self.config.clusters)
+            require_registers(self.launches, self.config.clusters)
             self.harness.prepare(commands, self.launches)
             self.begin()
         elif commands is not None or launches:

@@ -88,7 +88,8 @@ private:
     void one(std::vector<Type>& members) {
         static_assert(!std::is_pointer_v<Type>);
         resize(members);
-        if constexpr (requires(Type& member) { member.archive(*this); }) {
+        constexpr bool has_own = requires(Type& member) { member.archive(*this); };
+        if constexpr (has_own || !std::is_trivially_copyable_v<Type>) {
             for (Type& member : members) one(member);
         } else {
             raw(members.data(), members.size() * sizeof(Type));

@@ -121,6 +121,21 @@ REFUSED = [
     ),
     (
         MachineConfig,
+        {"clusters": 2},
+        "clusters must be 1 without cores, as a host drives one, not 2",
+    ),
+    (
+        MachineConfig,
+        {"clusters": 8, "cores": 5, "core": CoreConfig()},
+        "clusters must be at most 6 with 5 cores in each, 32 in all, not 8",
+    ),
+    (
+        MachineConfig,
+        {"clusters": 5, "cores": 1, "core": CoreConfig(), "units": (SystolicConfig(),) * 4},
+        "clusters must be at most 4 with 4 units in each, 16 in all, not 5",
+    ),
+    (
+        MachineConfig,
         {"cores": 1, "core": CoreConfig(), "l2": L2Config(line_bytes=128)},
         "l2.line_bytes must be axi.interleave_bytes with cores, the longest burst, 64, not 128",
     ),

@@ -5,7 +5,8 @@ import random
 import pytest
 from amaranth import ResetInserter, Signal
 
-from spica.hw.core import csr_file
+from spica.hw.config import CoreBlockConfig
+from spica.hw.core import csr_file, csr_signatures
 from spica.hw.core.csr_file import ISA, CsrFile
 from spica.hw.isa.csr import BLOCK_BIT, COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
@@ -52,6 +53,28 @@ async def write(ctx, dut, warp, number, value):
     ctx.set(dut.access.write, 0)
 
 
+def test_numbers_of_a_core_in_a_machine_of_several_clusters():
+    config = CoreBlockConfig.of(small_config(warps=2, threads=4, cores=2), clusters=3)
+    dut = require_no_loop(CsrFile(config), ports=[])
+    expected = {
+        "core_id": 1,
+        "num_cores": 2,
+        "cluster_id": 2,
+        "num_clusters": 3,
+        "arguments": 0x8765_4320,
+        "mhartid": 5 << 3 | 1 << 2,
+    }
+
+    async def bench(ctx):
+        ctx.set(dut.core, 1)
+        for name, value in (("cluster", 2), ("core", 5), ("arguments", 0x8765_4320)):
+            ctx.set(getattr(dut.launch, name), value)
+        for name, value in expected.items():
+            assert (await read(ctx, dut, 1, CSRS[name].number))[0] == value, name
+
+    simulate(dut, bench)
+
+
 @pytest.mark.parametrize(("warps", "threads", "cores", "core"), [(1, 1, 1, 0), (3, 5, 6, 5)])
 def test_every_number(warps, threads, cores, core):
     dut = make(warps=warps, threads=threads, cores=cores)
@@ -86,7 +109,7 @@ def test_every_number(warps, threads, cores, core):
 def test_counters_of_both_blocks(monkeypatch):
     """The second block exists as soon as it has a counter."""
     monkeypatch.setattr(csr_file, "USED_BLOCKS", COUNTER_BLOCKS)
-    monkeypatch.setattr(csr_file, "PLACE_WIDTH", 6)
+    monkeypatch.setattr(csr_signatures, "PLACE_WIDTH", 6)
     dut = make(warps=1, threads=1, cores=1)
 
     async def bench(ctx):

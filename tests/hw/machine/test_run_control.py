@@ -2,7 +2,7 @@
 
 from spica.hw.config import RunControlConfig
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.isa.memory_map import core_registers
+from spica.hw.isa.memory_map import ARGUMENTS, ENTRY, core_registers
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.hw.machine.console import CONSOLE_BYTES
 from spica.hw.machine.run_control import RunControl
@@ -10,9 +10,11 @@ from spica.sim.engine.testbench import simulate
 from support.cluster.two_cores import TWO
 
 
-async def access(ctx, port, name: str, value: int | None = None) -> tuple[int, int]:
+async def access(
+    ctx, port, name: str, value: int | None = None, clusters: int = 1
+) -> tuple[int, int]:
     """Read or write a register of the cores; return data and whether it was refused."""
-    ctx.set(port.request.payload.address, core_registers(2)[name].offset)
+    ctx.set(port.request.payload.address, core_registers(2, clusters)[name].offset)
     ctx.set(port.request.payload.write, value is not None)
     ctx.set(port.request.payload.data, value or 0)
     ctx.set(port.request.valid, 1)
@@ -51,6 +53,36 @@ def test_cores_are_started_once():
         assert (await access(ctx, bus, "exit_code_1", 1))[1] == 1
 
     control_bench(body)
+
+
+def test_each_cluster_has_an_entry_arguments_and_a_start():
+    dut = RunControl(RunControlConfig.of(TWO, clusters=3))
+
+    async def bench(ctx):
+        async def on(name: str, value: int | None = None) -> tuple[int, int]:
+            return await access(ctx, dut.registers, name, value, clusters=3)
+
+        for cluster in range(3):
+            assert await on(f"entry_{cluster}") == (ENTRY, 0)
+            assert await on(f"arguments_{cluster}") == (ARGUMENTS, 0)
+            assert (await on(f"entry_{cluster}", 0x8000_1000 + 64 * cluster))[1] == 0
+        assert (await on("arguments_2", 0x9000_0000))[1] == 0
+        assert await on("entry_1") == (0x8000_1040, 0)
+        assert [ctx.get(dut.entry[cluster]) for cluster in range(3)] == [
+            0x8000_1000 + 64 * cluster for cluster in range(3)
+        ]
+        assert [ctx.get(word) for word in dut.arguments] == [ARGUMENTS, ARGUMENTS, 0x9000_0000]
+        assert (await on("start", 0b1001))[1] == 1 and ctx.get(dut.start) == 0
+        assert (await on("start", 0))[1] == 1
+        assert (await on("start", 0b101))[1] == 0 and ctx.get(dut.start) == 0b101
+        # From the start on nothing changes.
+        assert (await on("start", 0b010))[1] == 1
+        assert (await on("entry_1", 0x8000_2000))[1] == 1
+        assert await on("entry_1") == (0x8000_1040, 0) and await on("start") == (0b101, 0)
+        ctx.set(dut.cores[5].exit_code, 7)
+        assert await on("exit_code_5") == (7, 0)
+
+    simulate(dut, bench)
 
 
 def test_a_run_ends_when_all_is_in_dram_and_the_host_may_request_that():
