@@ -92,7 +92,7 @@ def front_steps(recorded: Pipeline) -> Iterator[Step]:
         {
             "core0_fetched_valid": 1,
             f"core0.front_end.decode_{half}.word": life.word or 0,
-            f"core0.front_end.buffer.warp_{warp}.push": 1,
+            f"core0.front_end.buffer.warp_{warp}.push__valid": 1,
         },
     )
     yield Step(
@@ -100,7 +100,7 @@ def front_steps(recorded: Pipeline) -> Iterator[Step]:
         "Older instructions of its warp leave first. The last of them, the first `fmadd.s`, "
         "leaves the buffer and claims its destination in the scoreboard.",
         {
-            f"core0.front_end.buffer.warp_{warp}.take": 1,
+            f"core0.front_end.buffer.warp_{warp}.instructions__take": 1,
             f"core0.issue_stage.scoreboard.warp_{warp}.events__issued": 1,
         },
     )
@@ -174,7 +174,7 @@ def operand_steps(recorded: Pipeline) -> Iterator[Step]:
                 f"core0_observed_done_{producer.bus}_valid": 1,
                 f"core0_observed_done_{producer.bus}_pc": producer.pc,
                 f"{collector}.snooped": 1,
-                f"{collector}.complete": 1,
+                f"{collector}.collected__complete": 1,
             }
         yield Step(cycle, text, signals)
 
