@@ -80,11 +80,11 @@ LIMITS = {
     "warp_table": of_core(WarpTable, 60, 10),
     "decode": of_core(Decode, 137, 25),
     "fetch": of_core(Fetch, 350, 35),
-    "warp_fetch": of_core(WarpFetch, 32),
-    "front_end": of_core(FrontEnd, 850, 40),
+    "warp_fetch": of_core(WarpFetch, 34),  # with the comparison of its warp
+    "front_end": of_core(FrontEnd, 840, 40),
     "front_end two": of_core(FrontEnd, 930, 40, issue_width=2),
     "instruction_buffer": of_core(InstructionBuffer, 250, 35),
-    "warp_buffer": of_core(WarpBuffer, 28),
+    "warp_buffer": of_core(WarpBuffer, 30),  # likewise
     "issue": of_core(Issue, 700, 45),
     "issue two": of_core(Issue, 1050, 50, issue_width=2),
     "scoreboard": of_core(Scoreboard, 620, 25),

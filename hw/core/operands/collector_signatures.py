@@ -10,8 +10,8 @@ from ...lib.interfaces.execution_unit import operation_layout
 __all__ = [
     "AllocationSignature",
     "CollectedSignature",
+    "HazardOrderSignature",
     "HeldInstructionSignature",
-    "OrderSignature",
 ]
 
 
@@ -77,7 +77,7 @@ class CollectedSignature(wiring.Signature):
         })
 
 
-class OrderSignature(wiring.Signature):
+class HazardOrderSignature(wiring.Signature):
     """Order of the instructions in the collectors.
 
     Members

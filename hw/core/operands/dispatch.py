@@ -10,7 +10,7 @@ from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
 from ...lib.interfaces.execution_unit import OPERANDS, operation_layout
 from ...lib.one_hot import select
-from .collector_signatures import CollectedSignature, HeldInstructionSignature, OrderSignature
+from .collector_signatures import CollectedSignature, HazardOrderSignature, HeldInstructionSignature
 
 __all__ = ["Dispatch"]
 
@@ -30,7 +30,7 @@ class Dispatch(Component):
     Members
     -------
     held : In(HeldInstructionSignature(config)).array(collectors)
-    order : In(OrderSignature(config))
+    order : In(HazardOrderSignature(config))
     collected : In(CollectedSignature(config)).array(collectors)
     operation : Out(stream.Signature(operation_layout(config))).array(len(config.ports))
         To the units, indexed by `Port`.
@@ -43,7 +43,7 @@ class Dispatch(Component):
         collectors = config.collectors
         super().__init__({
             "held": In(HeldInstructionSignature(config)).array(collectors),
-            "order": In(OrderSignature(config)),
+            "order": In(HazardOrderSignature(config)),
             "collected": In(CollectedSignature(config)).array(collectors),
             "operation": Out(stream.Signature(operation_layout(config))).array(len(config.ports)),
             "leaves": Out(collectors),

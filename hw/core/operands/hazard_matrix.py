@@ -5,7 +5,11 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.component import Component
-from .collector_signatures import AllocationSignature, HeldInstructionSignature, OrderSignature
+from .collector_signatures import (
+    AllocationSignature,
+    HazardOrderSignature,
+    HeldInstructionSignature,
+)
 
 __all__ = ["HazardMatrix"]
 
@@ -33,7 +37,7 @@ class HazardMatrix(Component):
     held : In(HeldInstructionSignature(config)).array(collectors)
     leaves : In(collectors)
         The collector's instruction leaves in this cycle.
-    order : Out(OrderSignature(config))
+    order : Out(HazardOrderSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
@@ -42,7 +46,7 @@ class HazardMatrix(Component):
             "allocation": In(AllocationSignature(config)).array(config.issue_width),
             "held": In(HeldInstructionSignature(config)).array(config.collectors),
             "leaves": In(config.collectors),
-            "order": Out(OrderSignature(config)),
+            "order": Out(HazardOrderSignature(config)),
         })
 
     def elaborate(self, platform):

@@ -349,7 +349,7 @@ def test_shared_block_can_be_the_top():
         ((1, None, "a"), "(1, None, 'a')"),
         ({"b": 1, "a": 2.5}, "{'b': 1, 'a': 2.5}"),
         (frozenset({3, 1, 2}), "{1, 2, 3}"),
-        (ElementConfig(), "ElementConfig(width=8, deep=False, note='')"),
+        (ElementConfig(), "ElementConfig(width=8, deep=False, remark='')"),
     ],
 )
 def test_configs_are_described_alike_everywhere(value: Any, text: str):
