@@ -1,5 +1,7 @@
 """SRAM: the only memory primitive, with one read port, one write port and 1 cycle latency."""
 
+from typing import TYPE_CHECKING, Any
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -10,7 +12,7 @@ from ..emit.shared_block import EmissionPlatform
 from ..emit.sram_macros import ONE_PORT, TWO_PORTS, SramShape
 from .streams import ResponseSignature
 
-__all__ = ["Sram", "SramWriteSignature"]
+__all__ = ["MemoryPorts", "Sram", "SramWriteSignature"]
 
 
 class SramWriteSignature(wiring.Signature):
@@ -34,6 +36,31 @@ class SramWriteSignature(wiring.Signature):
             "address": Out(shape.address_width),
             "data": Out(shape.width),
         })
+
+
+class MemoryPorts(wiring.PureInterface):
+    """Ports of a memory whose addresses a block computes in place, as interfaces of the block.
+
+    Parameters
+    ----------
+    memory : Sram
+    name : str
+        Prefix of the signals.
+
+    Members
+    -------
+    read : Out(ResponseSignature(address_width))
+    data : In(width)
+    write : Out(SramWriteSignature(memory.shape))
+    """
+
+    def __init__(self, memory: "Sram", name: str):
+        super().__init__(memory.signature.flip(), path=(name,))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a port: an attribute that only the signature declares."""
 
 
 class Sram(Component):

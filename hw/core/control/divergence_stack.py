@@ -2,7 +2,7 @@
 
 from amaranth import *
 from amaranth.lib import data, enum, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
 from ...config import PipelineConfig
@@ -10,7 +10,7 @@ from ...emit.shared_block import SharedBlock
 from ...emit.sram_macros import ONE_PORT
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import select
-from ...lib.sram import Sram
+from ...lib.sram import MemoryPorts, Sram
 from ...lib.streams import ResponseSignature
 
 __all__ = [
@@ -122,15 +122,17 @@ class DivergenceStack(SharedBlock):
         m.submodules.splits = splits = Sram(
             depth=config.warps << width, width=divergence_layout(config).size, ports=ONE_PORT
         )
-        top = data.View(divergence_layout(config), splits.data)
+        memory = MemoryPorts(splits, "splits")
+        connect(m, memory, splits)
+        top = data.View(divergence_layout(config), memory.data)
         changed = Signal(divergence_layout(config))
         m.d.comb += [
-            splits.read.valid.eq(lookup.valid),
-            splits.read.payload.eq(Cat(lookup_level, lookup.payload)),
-            splits.write.mask.eq(is_push | (access.change == StackChange.SECOND)),
-            splits.write.address.eq(Cat(Mux(is_push, above, level), warp)),
+            memory.read.valid.eq(lookup.valid),
+            memory.read.payload.eq(Cat(lookup_level, lookup.payload)),
+            memory.write.mask.eq(is_push | (access.change == StackChange.SECOND)),
+            memory.write.address.eq(Cat(Mux(is_push, above, level), warp)),
             changed.eq(Mux(is_push, access.push, top)),
-            splits.write.data.eq(changed),
+            memory.write.data.eq(changed),
             access.answer.top.eq(top),
             access.answer.is_empty.eq(level == empty),
             access.answer.is_full.eq(level == config.stack_depth - 1),

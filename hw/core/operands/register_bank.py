@@ -5,14 +5,14 @@ from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.age_matrix import oldest
 from ...lib.arbiter import round_robin
 from ...lib.one_hot import select
-from ...lib.sram import Sram
+from ...lib.sram import MemoryPorts, Sram
 from .bank_ports import BankPortSignature, BankRowSignature
 from .register_map import RegisterMap
 
@@ -68,11 +68,13 @@ class RegisterBank(SharedBlock):
     def build(self, platform):
         m = Module()
         config, sizes = self.config, self.map
-        m.submodules.sram = memory = Sram(
+        m.submodules.sram = sram = Sram(
             depth=sizes.depth,
             width=32 * sizes.words,
             granularity=32 if sizes.words > 1 else None,
         )
+        memory = MemoryPorts(sram, "memory")
+        connect(m, memory, sram)
         requested = Signal(config.collectors)
         reads, writes = requests_of(self.read), requests_of(self.write)
         grant, write_grant = Signal(config.collectors), Signal(config.writeback_buses)

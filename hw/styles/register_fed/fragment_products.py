@@ -1,14 +1,16 @@
 """Dot products of the steps, and the accumulators between the sets of a product."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...arith.dot_product.config import DotProductConfig
 from ...arith.dot_product.dot_product import DotProduct
 from ...arith.dot_product.latency import dot_product_latency
 from ...emit.component import Component
-from ...lib.sram import Sram
+from ...lib.sram import MemoryPorts, Sram
 from ...lib.streams import ResponseSignature
 from .config import RegisterFedConfig
 from .layouts import row_shape, step_layout
@@ -73,7 +75,9 @@ class FragmentProducts(Component):
         ]
         addends = Value.cast(addend).word_select(Value.cast(steps[2].part), 32 * units)
         for unit in range(units):
-            m.submodules[f"dot_product_{unit}"] = dot = DotProduct(self.dot)
+            m.submodules[f"dot_product_{unit}"] = dot_product = DotProduct(self.dot)
+            dot: Any = dot_product.signature.flip().create(path=(f"dot_{unit}",))
+            connect(m, dot, dot_product)
             m.d.comb += [
                 dot.a.eq(self.operands.rows[unit]),
                 dot.b.eq(self.operands.columns[unit]),
@@ -98,9 +102,11 @@ class FragmentProducts(Component):
     ) -> Value:
         """Return the accumulator register of `step`, one cycle later; write results to another."""
         config = self.config
-        m.submodules.accumulators = memory = Sram(
+        m.submodules.accumulators = accumulators = Sram(
             depth=config.registers, width=32 * config.threads, granularity=32
         )
+        memory = MemoryPorts(accumulators, "accumulators")
+        connect(m, memory, accumulators)
         m.d.comb += [
             memory.read.valid.eq(valid & (step.part == 0) & (step.set != 0)),
             memory.read.payload.eq(step.register),

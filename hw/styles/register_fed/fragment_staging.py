@@ -2,13 +2,13 @@
 
 from amaranth import *
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import operation_layout
-from ...lib.sram import Sram
+from ...lib.sram import MemoryPorts, Sram
 from ...lib.streams import ResponseSignature
 from .config import BUFFERS, RegisterFedConfig
 from .layouts import hmma_layout, row_shape, step_layout
@@ -112,9 +112,11 @@ class FragmentStaging(Component):
             # Sets that share registers read the same words again.
             shared = tensor.sets * columns // registers
             place = exact_log2(columns)
-            m.submodules[name] = memory = Sram(
+            m.submodules[name] = fragment = Sram(
                 depth=BUFFERS * registers // columns, width=columns * width, granularity=width
             )
+            memory = MemoryPorts(fragment, f"fragment_{name}")
+            connect(m, memory, fragment)
             is_kept = self.i.valid
             if registers < tensor.registers:
                 is_kept = is_kept & (beat < registers)
@@ -126,7 +128,9 @@ class FragmentStaging(Component):
                 memory.read.payload.eq(Cat(step.set[exact_log2(shared) :], oldest)),
                 Value.cast(getattr(self.fragments, name)).eq(memory.data),
             ]
-        m.submodules.c = memory = Sram(depth=BUFFERS * tensor.registers, width=width)
+        m.submodules.c = addends = Sram(depth=BUFFERS * tensor.registers, width=width)
+        memory = MemoryPorts(addends, "addends")
+        connect(m, memory, addends)
         reads_c, address = Signal(), Signal(exact_log2(BUFFERS * tensor.registers))
         m.d.sync += [
             reads_c.eq(self.step.valid & (step.part == 0) & (step.set == 0)),

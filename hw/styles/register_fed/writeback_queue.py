@@ -2,12 +2,12 @@
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import result_layout
-from ...lib.sram import Sram
+from ...lib.sram import MemoryPorts, Sram
 from .config import RegisterFedConfig
 from .layouts import hmma_layout
 from .signatures import RegisterPartSignature, RegisterStartSignature
@@ -49,9 +49,11 @@ class WritebackQueue(Component):
     def elaborate(self, platform):
         m = Module()
         registers = self.registers
-        m.submodules.rows = rows = Sram(
+        m.submodules.rows = memory = Sram(
             depth=registers, width=len(self.part.values.as_value()), granularity=32
         )
+        rows = MemoryPorts(memory, "rows")
+        connect(m, rows, memory)
         used = Signal(range(registers + 1))  # registers started and not read yet
         complete = Signal(range(registers + 1))  # registers that wait to be read
         write, read = Signal(range(registers)), Signal(range(registers))

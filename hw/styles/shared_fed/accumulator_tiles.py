@@ -2,12 +2,12 @@
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, connect
 from amaranth.utils import exact_log2
 
 from ...emit.component import Component
 from ...lib.one_hot import select_one
-from ...lib.sram import Sram
+from ...lib.sram import MemoryPorts, Sram
 from .config import SharedFedConfig
 from .signatures import LANES, GatherSignature, TileDrainSignature, TileStepSignature
 
@@ -54,7 +54,11 @@ class AccumulatorTiles(Component):
             m.d.sync += [drained.eq(drain.tiles), odd.eq(drain.register[0])]
         rows = []
         for tile in range(self.tiles):
-            m.submodules[f"tile_{tile}"] = sram = Sram(depth=side, width=32 * side, granularity=32)
+            m.submodules[f"tile_{tile}"] = memory = Sram(
+                depth=side, width=32 * side, granularity=32
+            )
+            sram = MemoryPorts(memory, f"tile_{tile}")
+            connect(m, sram, memory)
             gathers, drains = gather.tiles[tile], drain.tiles[tile]
             m.d.comb += [
                 sram.write.mask.eq(Mux(gathers, parity, Mux(step.write[tile], step.mask, 0))),

@@ -1,8 +1,10 @@
 """Steps of the matrix products: their order, their dot products, and their accesses to C."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ...arith.dot_product.config import DotProductConfig
 from ...arith.dot_product.dot_product import DotProduct
@@ -114,7 +116,9 @@ class ProductSteps(Component):
         addends = Signal(32 * units, reset_less=True)
         m.d.sync += addends.eq(Value.cast(self.tile.row).word_select(step.group, 32 * units))
         for unit in range(units):
-            m.submodules[f"dot_product_{unit}"] = dot = DotProduct(dots)
+            m.submodules[f"dot_product_{unit}"] = dot_product = DotProduct(dots)
+            dot: Any = dot_product.signature.flip().create(path=(f"dot_{unit}",))
+            connect(m, dot, dot_product)
             columns = range(unit, self.config.side, units)
             m.d.comb += [
                 dot.a.eq(self.row.row),

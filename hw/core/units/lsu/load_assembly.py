@@ -2,12 +2,12 @@
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from ....config import PipelineConfig
 from ....emit.component import Component
 from ....lib.interfaces.execution_unit import result_layout
-from ....lib.sram import Sram
+from ....lib.sram import MemoryPorts, Sram
 from ....lib.streams import Queue, ResponseSignature
 from .memory_layouts import access_layout, arrival_layout, part_layout, slot_shape, slots
 
@@ -53,10 +53,13 @@ class LoadAssembly(Component):
         m = Module()
         config = self.config
         waiting = data.StructLayout({"slot": slot_shape(config), "access": access_layout(config)})
-        m.submodules.order = order = Queue(waiting, slots(config))
-        m.submodules.store = store = Sram(
+        m.submodules.order = queue = Queue(waiting, slots(config))
+        m.submodules.store = memory = Sram(
             depth=max(2, slots(config)), width=32 * config.threads, granularity=32
         )
+        order, store = queue.signature.flip().create(path=("order",)), MemoryPorts(memory, "store")
+        connect(m, order, queue)
+        connect(m, store, memory)
         part = self.part.payload
         result_valid = Signal()
         result_kept = Signal(reset_less=True)  # the values are those read from the store

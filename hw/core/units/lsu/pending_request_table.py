@@ -1,7 +1,7 @@
 """Pending-request table of the load-store unit."""
 
 from amaranth import *
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2
 
 from ....config import PipelineConfig
@@ -10,7 +10,7 @@ from ....isa.operations import Port
 from ....lib.interfaces.core_memory import data_response_layout, warp_shape
 from ....lib.interfaces.memory_fault import MemoryFault
 from ....lib.one_hot import lowest
-from ....lib.sram import Sram
+from ....lib.sram import MemoryPorts, Sram
 from ....lib.streams import ResponseSignature
 from .address import load_values
 from .memory_layouts import (
@@ -139,26 +139,30 @@ class PendingRequestTable(Component):
         config = self.config
         slot_width = ceil_log2(slots(config))
         tag_width = ceil_log2(rows(config))
-        m.submodules.kept_accesses = kept_accesses = Sram(
+        m.submodules.accesses = access_memory = Sram(
             depth=max(2, slots(config)), width=access_layout(config).size + 3
         )
-        m.submodules.kept_addresses = kept_addresses = Sram(
+        m.submodules.addresses = address_memory = Sram(
             depth=max(2, rows(config)), width=32 * config.lanes(Port.MEMORY)
         )
+        accesses = MemoryPorts(access_memory, "accesses")
+        addresses = MemoryPorts(address_memory, "addresses")
+        connect(m, accesses, access_memory)
+        connect(m, addresses, address_memory)
         opening, row = self.opening.payload, self.row.payload
         m.d.comb += [
-            kept_accesses.write.mask.eq(self.opening.valid),
-            kept_accesses.write.address.eq(opening.slot),
-            kept_accesses.write.data.eq(Cat(opening.access, opening.operation)),
-            kept_accesses.read.valid.eq(self.response.valid),
-            kept_accesses.read.payload.eq(self.response.payload.tag[:slot_width]),
-            kept_addresses.write.mask.eq(self.row.valid),
-            kept_addresses.write.address.eq(row.tag[:tag_width]),
-            kept_addresses.write.data.eq(row.addresses),
-            kept_addresses.read.valid.eq(self.response.valid),
-            kept_addresses.read.payload.eq(self.response.payload.tag[:tag_width]),
+            accesses.write.mask.eq(self.opening.valid),
+            accesses.write.address.eq(opening.slot),
+            accesses.write.data.eq(Cat(opening.access, opening.operation)),
+            accesses.read.valid.eq(self.response.valid),
+            accesses.read.payload.eq(self.response.payload.tag[:slot_width]),
+            addresses.write.mask.eq(self.row.valid),
+            addresses.write.address.eq(row.tag[:tag_width]),
+            addresses.write.data.eq(row.addresses),
+            addresses.read.valid.eq(self.response.valid),
+            addresses.read.payload.eq(self.response.payload.tag[:tag_width]),
         ]
-        return kept_accesses.data, kept_addresses.data
+        return accesses.data, addresses.data
 
     def count_down(
         self, m: Module, valid: Value, slot: Value, threads: Value, error: Value
