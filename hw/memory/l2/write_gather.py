@@ -175,7 +175,7 @@ class L2WriteGather(SharedBlock):
         """Store the address and state of a burst that `ends`, and offer the next."""
         config, write, layout = self.config, self.write.payload, known_layout(self.config)
         offered = Signal(layout)
-        m.submodules.known = store = Memory(shape=layout.size, depth=WRITES_AHEAD, init=[])
+        m.submodules.known_bursts = store = Memory(shape=layout.size, depth=WRITES_AHEAD, init=[])
         into, read = store.write_port(), store.read_port(domain="comb")
         m.d.comb += [
             into.en.eq(ends),
