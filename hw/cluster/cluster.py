@@ -273,6 +273,7 @@ class Cluster(wiring.PureInterface):
     ) -> None:
         """Connect a core to its memory unit, run control and the cluster barrier."""
         domain, run = self.core_domains[number], flipped(self.run[number])
+        index = core_number(self.config, self.place.number, number)
         connect(m, core.fetch, memory_unit.fetch)
         connect(m, memory_unit.fetched, core.fetched)
         connect(m, core.request, memory_unit.request)
@@ -292,14 +293,13 @@ class Cluster(wiring.PureInterface):
         if self.place.clusters > 1:
             m.d.comb += [
                 core.launch.cluster.eq(self.place.number),
-                core.launch.core.eq(core_number(self.config, self.place.number, number)),
+                core.launch.core.eq(index),
                 core.launch.entry.eq(self.entry),
                 core.launch.arguments.eq(self.arguments),
             ]
         if self.observed:
             probe_core(m, core, memory_unit, getattr(self, domain))
-            shown = core_number(self.config, self.place.number, number)
-            connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{shown}")))
+            connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{index}")))
 
     def add_register_bus(
         self,

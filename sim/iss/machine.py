@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.errors import UserError
 from ...hw.config import MachineConfig
-from ...hw.isa.memory_map import ENTRY, SHARED_BASE, cluster_window
+from ...hw.isa.memory_map import ENTRY, SHARED_BASE
 from ..harness.launch import Launch, launch_words, require_launches
 from ..harness.stop_reason import StopReason
 from .device_link import DeviceLink
@@ -133,7 +133,7 @@ class Iss:
         return Devices(
             self.around,
             self.memory,
-            shared_base=cluster_window(cluster) if cluster else SHARED_BASE,
+            shared_base=self.native.library.iss_placed(cluster, SHARED_BASE),
             schedule=self.schedule,
             seed=self.seed,
             allowed=self.memory.is_allowed,

@@ -3,8 +3,6 @@
 from ...base.native_interface import NativeStructure
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import (
-    CLUSTER_WINDOW_BYTES,
-    CLUSTER_WINDOWS,
     CONSOLE_BASE,
     CONSOLE_LANES,
     DMA_BASE,
@@ -26,11 +24,10 @@ def mirror_setup(config: MachineConfig, iss: Iss) -> NativeStructure:
         read=library.iss_read,
         write=library.iss_write,
         devices=library.iss_devices,
+        placed=library.iss_placed,
         clusters=config.clusters,
         cluster_cores=config.cores,
         shared_base=SHARED_BASE,
-        windows=CLUSTER_WINDOWS,
-        window_bytes=CLUSTER_WINDOW_BYTES,
         device_first=window + DMA_BASE,
         device_last=window + WINDOW_BYTES - 1,
         console_first=CONSOLE_BASE,

@@ -19,6 +19,19 @@ struct Field {
     bool exists() const { return offset >= 0; }
 };
 
+const std::string kCluster = "cluster";
+
+// Name on a machine of a part of a cluster, such as a port: those of cluster 0 have no prefix.
+inline std::string in_cluster(uint32_t cluster, const std::string& name) {
+    return cluster == 0 ? name : kCluster + std::to_string(cluster) + "_" + name;
+}
+// Name of such a part without the prefix of its cluster.
+inline std::string without_cluster(const std::string& name) {
+    bool has_prefix = name.starts_with(kCluster) && name.size() > kCluster.size() &&
+                      name[kCluster.size()] >= '0' && name[kCluster.size()] <= '9';
+    return has_prefix ? name.substr(name.find('_') + 1) : name;
+}
+
 class PortTable {
 public:
     // One line per port: "i" or "o" (seen from the design), name, width, first word.

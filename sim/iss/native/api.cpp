@@ -32,6 +32,11 @@ Machine* iss_create(const Config* config) { return new Machine(*config); }
 
 void iss_destroy(Machine* machine) { delete machine; }
 
+// Address of the machine for one of a program of a cluster.
+uint32_t iss_placed(uint32_t cluster, uint32_t address) {
+    return Memory::placed(address, cluster);
+}
+
 // Units of a cluster.
 void iss_devices(Machine* machine, uint32_t cluster, const Devices* devices) {
     machine->devices[cluster] = *devices;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 
 namespace spica {
 
@@ -12,14 +11,6 @@ const std::string kEvents = "events_";
 const char* const kServers[] = {"l1", "l2_", "shared_"};
 // Prefixes of the read ports by `CacheLevel`, without the number of the core or slice.
 const char* const kReads[kCacheLevels] = {"", "l1d_reads_", "l2_reads_"};
-
-// Name of a counter without the prefix of its cluster.
-std::string in_own_cluster(const std::string& counter) {
-    size_t number = std::string("cluster").size();
-    bool has_prefix = counter.starts_with("cluster") && counter.size() > number &&
-                      std::isdigit(static_cast<unsigned char>(counter[number]));
-    return has_prefix ? counter.substr(counter.find('_') + 1) : counter;
-}
 
 bool contains(const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
@@ -60,7 +51,7 @@ ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
         // Some counters count waiting cycles. Caches and shared memory serve polling as well: only
         // what the DMA and the matrix units do is progress.
         bool waits = contains(name, "wait") || contains(name, "stall") || contains(name, "idle");
-        std::string counter = in_own_cluster(name.substr(kEvents.size()));
+        std::string counter = without_cluster(name.substr(kEvents.size()));
         bool serves = std::any_of(std::begin(kServers), std::end(kServers), [&](const char* part) {
             return counter.starts_with(part);
         });

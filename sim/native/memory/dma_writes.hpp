@@ -14,11 +14,6 @@
 
 namespace spica {
 
-// Name on a machine of a port of a cluster: those of cluster 0 have no prefix.
-inline std::string in_cluster(uint32_t cluster, const std::string& name) {
-    return cluster == 0 ? name : "cluster" + std::to_string(cluster) + "_" + name;
-}
-
 class DmaWrites {
 public:
     DmaWrites() = default;

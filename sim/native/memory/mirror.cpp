@@ -37,7 +37,7 @@ Mirror::Mirror(const PortTable& ports, const MirrorSetup& setup) : setup_(setup)
 void Mirror::add_ports(const PortTable& ports, uint32_t cluster) {
     for (uint32_t number = 0;; number++) {
         std::string name = in_cluster(cluster, "shared_write_" + std::to_string(number));
-        WritePort port{base_of(cluster),
+        WritePort port{setup_.placed(cluster, setup_.shared_base),
                        ports.output(name + "_valid"), ports.output(name + "_address"),
                        ports.output(name + "_data"), ports.output(name + "_mask")};
         if (!port.valid.exists()) break;

@@ -29,8 +29,9 @@ struct MirrorSetup {
     int (*read)(void* machine, uint32_t address, uint8_t* data, uint64_t size);
     int (*write)(void* machine, uint32_t address, const uint8_t* data, uint64_t size);
     void (*devices)(void* machine, uint32_t cluster, const void* devices);
+    uint32_t (*placed)(uint32_t cluster, uint32_t address);
     uint32_t clusters, cluster_cores;
-    uint32_t shared_base, windows, window_bytes;  // addresses of shared memory
+    uint32_t shared_base;  // of each cluster, for its programs
     uint32_t device_first, device_last;    // addresses of unit registers
     uint32_t console_first, console_last;  // addresses of the console
 };
@@ -94,18 +95,13 @@ private:
         }
     };
     struct WritePort {
-        uint32_t base;  // of the cluster's shared memory
+        uint32_t base;  // placed address of the cluster's shared memory
         Field valid, address, data, mask;
     };
 
     // Address of the machine for one of a program on a core.
     uint32_t placed(uint32_t core, uint32_t address) const {
-        bool is_own = address - setup_.shared_base < setup_.window_bytes;
-        return is_own ? address - setup_.shared_base + base_of(core / setup_.cluster_cores)
-                      : address;
-    }
-    uint32_t base_of(uint32_t cluster) const {
-        return cluster == 0 ? setup_.shared_base : setup_.windows + cluster * setup_.window_bytes;
+        return setup_.placed(core / setup_.cluster_cores, address);
     }
     void add_ports(const PortTable& ports, uint32_t cluster);
     // Adds bytes as writes that end in cycle `end`; returns their numbers.
