@@ -93,11 +93,25 @@ MATRIX_STRIDE = 0x100
 
 @dataclass(frozen=True, kw_only=True)
 class Register:
-    """One 32-bit register: byte offset in its block, access ("r", "w" or "rw") and meaning."""
+    """One 32-bit register.
+
+    Parameters
+    ----------
+    offset : int
+        Byte offset in its block.
+    access : str
+        ``r``, ``w`` or ``rw``.
+    meaning : str
+    effect : str
+        Effect of an access on the value: ``pop``, a read removes it; ``clear``, a write of any
+        value sets it to 0; empty if there is none.
+
+    """
 
     offset: int
     access: str
     meaning: str
+    effect: str = ""
 
 
 CONTROL = {
@@ -128,7 +142,10 @@ CORES = {
     ),
     "busy": Register(offset=0x08, access="r", meaning="bit c: core c is busy"),
     "console": Register(
-        offset=0x0C, access="r", meaning="next console byte in 7:0, popped; bit 8: it is valid"
+        offset=0x0C,
+        access="r",
+        meaning="next console byte in 7:0, popped; bit 8: it is valid",
+        effect="pop",
     ),
     "fault": Register(
         offset=0x10,
@@ -168,6 +185,7 @@ DMA = {
         offset=0x2C,
         access="rw",
         meaning="bit 0 AXI error response, bit 1 descriptor out of range; a write clears",
+        effect="clear",
     ),
 }
 
@@ -181,6 +199,7 @@ UNIT_REGISTERS = {
         offset=0x38,
         access="rw",
         meaning="bit 0 illegal command, bit 1 out of range, bit 2 DMA failed; a write clears",
+        effect="clear",
     ),
     "error_word": Register(offset=0x3C, access="r", meaning="command word of the first error"),
 }
