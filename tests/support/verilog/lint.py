@@ -6,22 +6,23 @@ import tempfile
 from pathlib import Path
 
 from spica.hw.emit.emission import Emission
+from spica.hw.machine.package.lint_waivers import waiver_file
 from spica.sim.engine.verilator_model import find_verilator
 
 __all__ = ["lint"]
-
-WAIVERS = Path(__file__).with_name("lint.vlt")
 
 
 def lint(emission: Emission) -> list[str]:
     """Return every warning and error of ``verilator --lint-only -Wall``, one line each.
 
-    The exceptions, each with its reason, are in lint.vlt.
+    The exceptions, each with its reason, are the waivers that users get with the files.
     """
     verilator = find_verilator()
     with tempfile.TemporaryDirectory(prefix="spica-lint-") as name:
         source = Path(name) / f"{emission.name}.v"
         source.write_text(emission.verilog + emission.sram_models)
+        waivers = source.with_suffix(".vlt")
+        waivers.write_text(waiver_file(emission.name, {source.name: source.read_text()}))
         run = subprocess.run(
             [
                 str(verilator.program),
@@ -29,7 +30,7 @@ def lint(emission: Emission) -> list[str]:
                 "-Wall",
                 "--top-module",
                 emission.name,
-                str(WAIVERS),
+                str(waivers),
                 str(source),
             ],
             capture_output=True,
