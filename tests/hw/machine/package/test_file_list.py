@@ -1,0 +1,48 @@
+"""Tests of the file list: read by Verilator, slang and Icarus, in its folder and from another."""
+
+import os
+import subprocess
+
+import pytest
+
+from spica.sim.engine.verilator_model import find_verilator
+from support.need_tools import need_icarus
+from support.verilog.slang import read_by_slang
+
+FORMS = {"memories": False, "macros": True}
+
+
+@pytest.fixture(params=FORMS)
+def folder(request, generated):
+    """Return the folder of a design."""
+    return generated("tiny_matrix", macros=FORMS[request.param])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("option", ["-f", "-F"])
+def test_verilator_lints_the_files(folder, tmp_path, option):
+    verilator = find_verilator()
+    here, there = (folder, "") if option == "-f" else (tmp_path, f"{folder}/")
+    names = [f"{there}tiny_matrix.vlt", option, f"{there}tiny_matrix.f"]
+    run = subprocess.run(
+        [str(verilator.program), "--lint-only", "-Wall", *names],
+        cwd=here,
+        env=os.environ | {"VERILATOR_ROOT": str(verilator.root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["-f", "-F"])
+def test_slang_reads_the_files_without_a_message(folder, tmp_path, option):
+    here, there = (folder, "") if option == "-f" else (tmp_path, f"{folder}/")
+    found = read_by_slang(option, f"{there}tiny_matrix.f", folder=here)
+    assert (found.top, found.messages) == ("tiny_matrix", 0)
+
+
+def test_icarus_reads_the_files(folder):
+    need_icarus()
+    command = ["iverilog", "-g2005", "-t", "null", "-f", "tiny_matrix.f"]
+    subprocess.run(command, cwd=folder, check=True)
