@@ -1,4 +1,4 @@
-"""``spica generate``: Verilog, JSON description and C header of a preset."""
+"""``spica generate``: Verilog of a preset, its descriptions, and files for other tools."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,8 @@ from ..base.errors import UserError
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
-from ..hw.machine.artifacts import MARK, artifacts
+from ..hw.machine.artifacts import MARK
+from ..hw.machine.package.package import PACKAGE_ENDINGS, package
 from ..kernels.gemm.host.exported import exported_product
 from ..sim.engine.emission_cache import emit_cached
 from ..sim.run.request.machine import configured
@@ -36,9 +37,12 @@ def generate(
     settings: SetOption = (),
     json: JsonOption = None,
 ):
-    """Write the Verilog, the JSON description and the C header of a preset.
+    """Write the Verilog of a preset, its descriptions, and files for other tools.
 
-    Files of the same names that Spica wrote are replaced; other files are kept.
+    Beside the Verilog: a JSON description, a C header, a register description, a FuseSoC core, a
+    file list, timing constraints, project scripts, lint waivers and a test bench
+    (docs/integration.md). Files of the same names that Spica wrote are replaced; other files are
+    kept.
 
     Parameters
     ----------
@@ -66,14 +70,14 @@ def generate(
         raise UserError(f"--output must be a folder, not the file {output}")
     limits = macro_limits(sram_macros, sram_minimum, sram_words)
     lists = {} if commands is None else exported_product(config, preset, **product(commands))
-    endings = [".v", ".h", ".json"] + (["_sram.v"] if limits else [])
+    endings = [".v", ".h", ".json", *PACKAGE_ENDINGS] + (["_sram.v"] if limits else [])
     paths = [output / name for name in (*(f"{preset}{ending}" for ending in endings), *lists)]
     if not force:
         refuse_foreign(paths)
     with JsonOutput(json) as result:
         with ProgressDisplay() as progress:
             emission = emit_cached(config, preset, progress, limits=limits)
-        texts = artifacts(emission) | lists
+        texts = package(emission) | lists
         write_together([(output / name, text) for name, text in texts.items()])
         people = result.write({
             "preset": preset,

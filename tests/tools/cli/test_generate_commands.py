@@ -6,6 +6,7 @@ import re
 import pytest
 
 from spica.hw.isa.memory_map import DMA, DMA_BASE
+from spica.hw.machine.package.package import PACKAGE_ENDINGS
 from spica.hw.presets import PRESETS
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.host.exported import exported_product
@@ -68,7 +69,7 @@ def test_files_are_written_beside_the_verilog(tmp_path, capsys):
     command = f"generate tiny_matrix -o {tmp_path} --commands gemm:8x8x8"
     assert run_spica(command) == 0
     names = {path.name for path in tmp_path.iterdir()}
-    endings = (".v", ".h", ".json", "_gemm.h", "_gemm.json")
+    endings = (".v", ".h", ".json", *PACKAGE_ENDINGS, "_gemm.h", "_gemm.json")
     assert names == {f"tiny_matrix{ending}" for ending in endings}
     assert "tiny_matrix_gemm.h: " in capsys.readouterr().out
     assert run_spica(command) == 0, "files of Spica are replaced"
