@@ -65,6 +65,10 @@ WAIVERS = (
         reason="Selection of a word by number is a shift; only its low bits are used.",
     ),
     LintWaiver(
+        rule="VARHIDDEN",
+        reason="A signal of a block may have the name that the block has in its parent.",
+    ),
+    LintWaiver(
         rule="CASEINCOMPLETE",
         reason="Signals that a case does not assign keep the value assigned before it.",
     ),
