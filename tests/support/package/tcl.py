@@ -1,6 +1,5 @@
 """Tcl interpreter with stubs of the commands of tools that are not installed."""
 
-import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,7 @@ class Tcl:
         try:
             import tkinter
         except ImportError:
-            reason = "missing: tkinter (apt-get install python3-tk)"
-            pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+            pytest.skip("missing: tkinter (apt-get install python3-tk)")
         self.interpreter: Any = tkinter.Tcl()
         self.calls: list[tuple[str, ...]] = []
         self.errors: list[Exception] = []

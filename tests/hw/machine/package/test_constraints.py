@@ -1,5 +1,9 @@
 """Tests of SDC and XDC: evaluated by Tcl, compared with the ports that slang finds."""
 
+import re
+import shutil
+import subprocess
+
 import pytest
 
 from support.package.constraints import Constraints
@@ -76,3 +80,64 @@ def test_a_command_that_vivado_refuses_would_be_found(design, tmp_path, line):
     (tmp_path / "more.xdc").write_text(f"{line}\n")
     with pytest.raises(Exception, match="invalid command name"):
         Constraints(tmp_path / "more.xdc", design[2], builtins=XDC_BUILTINS)
+
+
+#: Script for OpenSTA: constraints of a top level without contents.
+ANALYSIS = """\
+read_liberty empty.lib
+read_verilog ports.v
+link_design {top}
+set spica_period 4.0
+{read} {constraints}
+write_sdc written.sdc
+"""
+
+#: Cell library without cells: only the thresholds that a library must state.
+LIBRARY = """\
+library (empty) { delay_model : table_lookup;
+  input_threshold_pct_rise : 50; output_threshold_pct_rise : 50;
+  input_threshold_pct_fall : 50; output_threshold_pct_fall : 50;
+  slew_lower_threshold_pct_rise : 20; slew_upper_threshold_pct_rise : 80;
+  slew_lower_threshold_pct_fall : 20; slew_upper_threshold_pct_fall : 80; }
+"""
+
+
+def ports_only(top, ports):
+    """Return a module with the ports of a design, as a netlist without gates."""
+    rows = [f"  {port.direction} [{port.width - 1}:0] {port.name};" for port in ports]
+    rows = [row.replace("[0:0] ", "") for row in rows]
+    return "\n".join([
+        f"module {top}({', '.join(port.name for port in ports)});",
+        *rows,
+        "endmodule\n",
+    ])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ending", BUILTINS)
+def test_a_timing_analyser_reads_the_constraints(design, tmp_path, ending):
+    if shutil.which("sta") is None:
+        pytest.skip("missing: sta (apt-get install opensta)")
+    name, folder, ports = design
+    (tmp_path / "ports.v").write_text(ports_only(name, ports.values()))
+    (tmp_path / "empty.lib").write_text(LIBRARY)
+    read = {"sdc": "read_sdc", "xdc": "source"}[ending]
+    script = ANALYSIS.format(top=name, read=read, constraints=folder / f"{name}.{ending}")
+    (tmp_path / "run.tcl").write_text(script)
+    run = subprocess.run(
+        ["sta", "-no_splash", "-exit", "run.tcl"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (run.stdout, run.stderr) == ("", "")
+    written = (tmp_path / "written.sdc").read_text()
+    bits = dict.fromkeys(("input", "output"), 0)
+    for port in ports.values():
+        bits[port.direction] += port.width
+    clocks = len(re.findall(r"get_ports \{(?:\w+_)?clk\}", written))
+    assert clocks == sum(port == "clk" or port.endswith("_clk") for port in ports)
+    assert written.count("set_input_delay") == bits["input"] - clocks
+    assert written.count("set_output_delay") == bits["output"]
+    assert f"-period {4.0 if ending == 'sdc' else 10.0:.4f}" in written

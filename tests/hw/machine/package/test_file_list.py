@@ -42,6 +42,7 @@ def test_slang_reads_the_files_without_a_message(folder, tmp_path, option):
     assert (found.top, found.messages) == ("tiny_matrix", 0)
 
 
+@pytest.mark.full
 def test_icarus_reads_the_files(folder):
     need_icarus()
     command = ["iverilog", "-g2005", "-t", "null", "-f", "tiny_matrix.f"]

@@ -55,6 +55,7 @@ def names(described):
 
 
 @pytest.mark.parametrize("target", FILES)
+@pytest.mark.quick("lint")
 def test_a_target_has_its_files(generated, tmp_path, target):
     described, folder = set_up(tmp_path, generated(NAME), f"--target={target}")
     expected = {
@@ -66,6 +67,7 @@ def test_a_target_has_its_files(generated, tmp_path, target):
     assert all((folder / file["name"]).is_file() for file in described["files"])
 
 
+@pytest.mark.full
 def test_a_library_of_generated_designs_lists_them(generated, tmp_path):
     shutil.copytree(generated(NAME), tmp_path / "designs")
     added = run_fusesoc("library", "add", "designs", "designs", folder=tmp_path)
@@ -111,13 +113,11 @@ def test_lint_would_find_a_fault(generated, tmp_path):
     assert "%Warning-WIDTHTRUNC" in run.stdout + run.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("preset", "macros"),
-    [
-        (NAME, False),
-        pytest.param(NAME, True, marks=pytest.mark.full),
-        pytest.param("tiny", False, marks=pytest.mark.full),
-    ],
+    [(NAME, False), (NAME, True), ("tiny", False)],
+    ids=["memories", "macros", "cores"],
 )
 def test_simulation_passes(generated, tmp_path, preset, macros):
     need_icarus()
@@ -145,6 +145,7 @@ STUBS = {
 
 
 @pytest.mark.parametrize("target", STUBS)
+@pytest.mark.quick("vivado")
 def test_projects_select_synthesis_without_pins(generated, tmp_path, monkeypatch, target):
     """The scripts of the design are sourced into the project that Edalize opens."""
     _, folder = set_up(tmp_path, generated(NAME), f"--target={target}")
