@@ -1,7 +1,6 @@
 // @generator@: test bench of the cluster @name@.
 // A host reads the identity and the count of cycles over the AXI4-Lite slave. All domains have one
 // clock, no clock is gated, and DRAM does not answer: a first test of an integration.
-`timescale 1ns / 1ps
 
 module @name@_tb;
   localparam [15:0] IDENTITY = @identity_address@;
@@ -23,17 +22,20 @@ module @name@_tb;
 @connections@
   );
 
+  // Inputs of the cluster change at falling edges, its outputs are sampled at rising ones.
   task read(input [15:0] address, output [31:0] value);
     begin
-      araddr <= address;
-      arvalid <= 1'b1;
+      @(negedge clk);
+      araddr = address;
+      arvalid = 1'b1;
       @(posedge clk);
       while (!arready) @(posedge clk);
-      arvalid <= 1'b0;
+      @(negedge clk);
+      arvalid = 1'b0;
+      @(posedge clk);
       while (!rvalid) @(posedge clk);
       value = rdata;
       if (rresp != 2'b00) fail("an access was refused");
-      @(posedge clk);
     end
   endtask
 
@@ -45,8 +47,8 @@ module @name@_tb;
   endtask
 
   initial begin
-    repeat (4) @(posedge clk);
-    rst <= 1'b0;
+    repeat (4) @(negedge clk);
+    rst = 1'b0;
     read(IDENTITY, identity);
     read(CYCLES, first);
     read(CYCLES, second);

@@ -1,13 +1,12 @@
 """Tests of the file list: read by Verilator, slang and Icarus, in its folder and from another."""
 
-import os
 import subprocess
 
 import pytest
 
-from spica.sim.engine.verilator_model import find_verilator
 from support.need_tools import need_icarus
 from support.verilog.slang import read_by_slang
+from support.verilog.verilator import verilator_complaints
 
 FORMS = {"memories": False, "macros": True}
 
@@ -21,18 +20,9 @@ def folder(request, generated):
 @pytest.mark.full
 @pytest.mark.parametrize("option", ["-f", "-F"])
 def test_verilator_lints_the_files(folder, tmp_path, option):
-    verilator = find_verilator()
     here, there = (folder, "") if option == "-f" else (tmp_path, f"{folder}/")
-    names = [f"{there}tiny_matrix.vlt", option, f"{there}tiny_matrix.f"]
-    run = subprocess.run(
-        [str(verilator.program), "--lint-only", "-Wall", *names],
-        cwd=here,
-        env=os.environ | {"VERILATOR_ROOT": str(verilator.root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (run.returncode, run.stderr) == (0, "")
+    files = (f"{there}tiny_matrix.vlt", option, f"{there}tiny_matrix.f")
+    assert verilator_complaints("-Wall", *files, folder=here) == ""
 
 
 @pytest.mark.parametrize("option", ["-f", "-F"])

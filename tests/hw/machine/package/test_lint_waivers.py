@@ -1,12 +1,9 @@
 """Tests of lint waivers: they apply where they say, and nowhere else."""
 
-import os
-import subprocess
-
 import pytest
 
 from spica.hw.machine.package.lint_waivers import WAIVERS, LintWaiver, waiver_file
-from spica.sim.engine.verilator_model import find_verilator
+from support.verilog.verilator import verilator_complaints
 
 DESIGN = """\
 module first(input [7:0] a, output [3:0] y);
@@ -23,7 +20,7 @@ endmodule
 
 
 OPTIONS = (
-    *("--lint-only", "-Wall", "--top-module", "pair"),
+    *("-Wall", "--top-module", "pair"),
     *("-Wno-UNUSEDSIGNAL", "-Wno-DECLFILENAME"),
 )
 
@@ -32,16 +29,8 @@ def warnings(tmp_path, text, name="pair"):
     """Return rule and line of each message of Verilator, given a text of waivers."""
     (tmp_path / f"{name}.v").write_text(DESIGN)
     (tmp_path / "pair.vlt").write_text(text)
-    verilator = find_verilator()
-    run = subprocess.run(
-        [str(verilator.program), *OPTIONS, "pair.vlt", f"{name}.v"],
-        cwd=tmp_path,
-        env=os.environ | {"VERILATOR_ROOT": str(verilator.root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    lines = [line.split(":") for line in run.stderr.splitlines() if line.startswith("%Warning-")]
+    complaints = verilator_complaints(*OPTIONS, "pair.vlt", f"{name}.v", folder=tmp_path)
+    lines = [line.split(":") for line in complaints.splitlines() if line.startswith("%Warning-")]
     return sorted((rule.removeprefix("%Warning-"), int(line)) for rule, _, line, *_ in lines)
 
 
