@@ -33,10 +33,16 @@ CLOCKS = """
 create_clock -name {clock} -period $spica_period [get_ports {{
 {ports}
 }}]
-set_clock_uncertainty $spica_uncertainty [get_clocks {clock}]
+{uncertainty}
 set spica_io_delay [expr {{$spica_period * $spica_io_fraction}}]
 set spica_busy_delay [expr {{$spica_period * $spica_busy_fraction}}]
 """
+#: Quartus knows the form with two clocks only.
+UNCERTAINTY = (
+    f"set_clock_uncertainty -from [get_clocks {CLOCK}] -to [get_clocks {CLOCK}] $spica_uncertainty"
+)
+#: An uncertainty of 0 would replace the one that Quartus derives from the device.
+UNCERTAINTY_IF_ANY = f"if {{$spica_uncertainty > 0}} {{\n    {UNCERTAINTY}\n}}"
 DELAY = """\
 set_{direction}_delay -clock {clock} ${delay} [get_ports {{
 {ports}
@@ -50,7 +56,7 @@ def sdc(emission: Emission) -> str:
         f"# {meaning}\nif {{![info exists {name}]}} {{set {name} {value}}}\n"
         for name, (value, meaning) in VARIABLES.items()
     ]
-    return constraints(emission, SDC_OVERRIDE, variables)
+    return constraints(emission, SDC_OVERRIDE, variables, UNCERTAINTY_IF_ANY)
 
 
 def xdc(emission: Emission) -> str:
@@ -58,14 +64,14 @@ def xdc(emission: Emission) -> str:
     variables = [
         f"# {meaning}\nset {name} {value}\n" for name, (value, meaning) in VARIABLES.items()
     ]
-    return constraints(emission, XDC_OVERRIDE, variables)
+    return constraints(emission, XDC_OVERRIDE, variables, UNCERTAINTY)
 
 
-def constraints(emission: Emission, override: str, variables: list[str]) -> str:
-    """Return a file of constraints, given the lines that set its variables."""
+def constraints(emission: Emission, override: str, variables: list[str], uncertainty: str) -> str:
+    """Return a file of constraints, given the lines in which the formats differ."""
     top = TopLevel.of(emission)
     head = HEAD.format(generator=generator(), name=emission.name, override=override)
-    clocks = CLOCKS.format(clock=CLOCK, ports=wrapped(list(top.clocks)))
+    clocks = CLOCKS.format(clock=CLOCK, ports=wrapped(list(top.clocks)), uncertainty=uncertainty)
     groups = [group_delays(group, "spica_io_delay") for group in (top.resets, *top.interfaces)]
     return "".join([head, *variables, clocks, *groups, group_delays(top.busy, "spica_busy_delay")])
 

@@ -79,9 +79,12 @@ class Constraints:
         assert name not in self.clocks
         self.clocks[name] = (float(period), self.tcl.words(ports))
 
-    def set_clock_uncertainty(self, value: str, clock: str) -> None:
-        """Set the uncertainty of a clock."""
-        self.uncertainty[clock] = float(value)
+    def set_clock_uncertainty(self, *arguments: str) -> None:
+        """Set the uncertainty of paths within a clock."""
+        first_option, first, second_option, second, value = arguments
+        assert (first_option, second_option) == ("-from", "-to")
+        assert first == second
+        self.uncertainty[first] = float(value)
 
     def set_input_delay(self, *arguments: str) -> None:
         """Set the delay before inputs."""
