@@ -15,7 +15,7 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
 from ...sim.engine.block_bench import BlockBench
 from ...sim.golden.matrix.gemm import gemm
-from ...sim.iss.device.unit_models import golden_product
+from ...sim.golden.styles.registry import golden_product
 from ...sim.run.product_workload import pose
 from ...synth.fpga.self_test.array_test import ArrayTest, ArrayTestConfig, Step
 from ...synth.fpga.self_test.axi_ram import Window

@@ -16,7 +16,8 @@ class UnitConfig(ABC):
     """A matrix unit of any kind: the properties that its cluster, its kernels and reports use.
 
     The class of a config selects the kind of the unit in the tables of kinds: `MATRIX_STYLES` of
-    ``hw.styles.registry`` and `UNIT_MODELS` of ``sim.iss.device.unit_models``.
+    ``hw.styles.registry``, `UNIT_MODELS` of ``sim.iss.device.unit_models`` and `GOLDEN_PRODUCTS` of
+    ``sim.golden.styles.registry``.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class Devices:
         view = DeviceMemory(dma, memory, allowed, shared_base=shared_base)
         self.dmas = [DmaDevice(self.agenda, view, n) for n in range(dma.ports)]
         self.matrices = [
-            UNIT_MODELS[type(matrix)].device(
+            UNIT_MODELS[type(matrix)](
                 MatrixUnitConfig.of(config, number),
                 self.agenda,
                 DeviceMemory(dma, memory, allowed, unit=number, shared_base=shared_base),

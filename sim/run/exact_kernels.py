@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.config import MachineConfig, TensorUnitConfig
+from ...hw.config import MachineConfig
 from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, pair
 from ...kernels.gemm.finished import finished_kernel
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_golden
 from ...kernels.gemm.styles import style_of
-from ...kernels.gemm.target import product_unit, style_in
+from ...kernels.gemm.target import style_in
 from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
 from ..golden.matrix.gemm_finish import add_to, finished
-from ..golden.styles.registry import GOLDEN_ATTENTION
-from ..golden.styles.tensor_gemm import tensor_gemm
-from ..iss.device.unit_models import golden_product
+from ..golden.styles.registry import GOLDEN_ATTENTION, golden_product
 
 __all__ = [
     "EXACT_KERNELS",
@@ -44,15 +42,12 @@ def exact_cores_kernel(config: MachineConfig, **options) -> Kernel:
         Options of `pose` of the unit's style (`kernels.gemm.styles`).
 
     """
-    style, unit = style_of(config, "gemm on cores"), product_unit(config)
+    style = style_of(config, "gemm on cores")
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = style.pose(config, rng, **sizes, **options)
         operands = stored_operands(problem, product)
-        if isinstance(unit, TensorUnitConfig):
-            golden = partial(tensor_gemm, unit, product, *operands)
-        else:
-            golden = partial(golden_product, config, product, *operands, command_depth(config))
+        golden = partial(golden_product, config, product, *operands, command_depth(config))
         return with_golden(problem, golden)
 
     return style.kernel(config, posed)
@@ -151,17 +146,17 @@ def kernel_of(name: str, config: MachineConfig, product: Mapping[str, Any]) -> K
 
 
 def accumulated(
-    config: MachineConfig, problem: Problem, product: GemmProblem, depth: int
+    config: MachineConfig, problem: Problem, product: GemmProblem, depth: int | None
 ) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
     return golden_product(config, wide_problem(product), *stored_operands(problem, product), depth)
 
 
-def command_depth(config: MachineConfig, *, is_finished: bool = False) -> int:
+def command_depth(config: MachineConfig, *, is_finished: bool = False) -> int | None:
     """Return the elements along K of a command of the program to the matrix unit.
 
-    Raise `UserError` if its tiles do not fit, so before the program is built.
+    None on tensor units, which get no commands. Raise `UserError` if the tiles of a command do not
+    fit, so before the program is built.
     """
     depth = style_of(config).depth
-    assert depth is not None, "a matrix unit gets commands"
-    return depth(config, is_finished)
+    return depth and depth(config, is_finished)

@@ -14,8 +14,8 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.reference import reference
 from ...kernels.gemm.target import systolic_unit
 from ..golden.matrix.gemm import slab
+from ..golden.styles.registry import golden_product
 from ..harness.error_registers import describe_faults, fault_registers
-from ..iss.device.unit_models import golden_product
 from ..machine.command_machine import CommandMachine
 from ..machine.outcome import Execution
 from .result_check import Check, check

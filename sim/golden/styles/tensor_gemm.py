@@ -1,4 +1,4 @@
-"""Golden model of a whole product on tensor units, bit-exact."""
+"""Golden model of a whole product on tensor units of either style, bit-exact."""
 
 import numpy as np
 
@@ -13,7 +13,9 @@ __all__ = ["tensor_gemm"]
 ROWS = 64
 
 
-def tensor_gemm(tensor: TensorUnitConfig, problem: GemmProblem, a, b) -> np.ndarray:
+def tensor_gemm(
+    tensor: TensorUnitConfig, problem: GemmProblem, a, b, depth: None = None
+) -> np.ndarray:
     """Return C as a chain of instructions computes it: from +0, k ascending, padded with zeros.
 
     Parameters
@@ -24,6 +26,8 @@ def tensor_gemm(tensor: TensorUnitConfig, problem: GemmProblem, a, b) -> np.ndar
         The product to compute.
     a, b : ndarray
         Its operands, in the form of `kernels.elements`.
+    depth : None
+        Tensor units get no commands; the depth of an instruction is that of `tensor`.
 
     """
     pad = -problem.k % tensor.depth

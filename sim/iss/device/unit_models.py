@@ -1,44 +1,15 @@
-"""Table of the models of matrix units, by the class of their configs."""
+"""Table of the functional models of matrix units, by the class of their configs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ....hw.config import MachineConfig, SystolicConfig, UnitConfig
-from ....kernels.gemm.problem import GemmProblem
-from ...golden.matrix.gemm import gemm
+from ....hw.config import SystolicConfig, UnitConfig
 from .systolic import SystolicDevice
 
-__all__ = ["UNIT_MODELS", "UnitModel", "golden_product"]
+__all__ = ["UNIT_MODELS"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class UnitModel:
-    """Models of a kind of matrix unit.
-
-    Parameters
-    ----------
-    product : callable
-        ``product(unit, problem, a, b, depth)``: C as the numerics of the unit define it, for
-        commands with `depth` elements along K (`golden.matrix.gemm`).
-    device : callable
-        ``device(config, agenda, memory, number)``: the functional model of unit `number` of the
-        cluster, with the methods and attributes of `SystolicDevice` that `Devices` uses.
-
-    """
-
-    product: Callable[..., np.ndarray]
-    device: Callable[..., Any]
-
-
-UNIT_MODELS: dict[type[UnitConfig], UnitModel] = {
-    SystolicConfig: UnitModel(product=gemm, device=SystolicDevice),
+#: ``device(config, agenda, memory, number)``: the functional model of unit `number` of the
+#: cluster, with the methods and attributes of `SystolicDevice` that `Devices` uses.
+UNIT_MODELS: dict[type[UnitConfig], Callable[..., Any]] = {
+    SystolicConfig: SystolicDevice,
 }
-
-
-def golden_product(config: MachineConfig, problem: GemmProblem, a, b, depth: int) -> np.ndarray:
-    """Return C of a product on the first matrix unit of a machine, bit-exact."""
-    unit = config.units[0]
-    return UNIT_MODELS[type(unit)].product(unit, problem, a, b, depth)

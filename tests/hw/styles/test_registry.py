@@ -28,7 +28,7 @@ from spica.kernels.gemm import styles as gemm
 from spica.kernels.gemm.target import style_in, systolic_unit
 from spica.sim.analytic import styles as analytic
 from spica.sim.analytic.attention.styles import TRAFFIC
-from spica.sim.golden.styles.registry import GOLDEN_ATTENTION
+from spica.sim.golden.styles.registry import GOLDEN_ATTENTION, GOLDEN_PRODUCTS
 from spica.sim.iss.device.unit_models import UNIT_MODELS
 from spica.sim.iss.styles import registry as native
 from spica.sim.trace.palette import COLOURS
@@ -75,7 +75,7 @@ def test_every_style_is_in_the_tables_of_all_rooms():
     assert UNIT_MODELS.keys() == MATRIX_STYLES.keys() == SAMPLES.keys()
     assert native.STYLES.keys() == TENSOR_STYLES.keys()
     every = {*MATRIX_STYLES, *TENSOR_STYLES}
-    assert gemm.STYLES.keys() == analytic.STYLES.keys() == every
+    assert gemm.STYLES.keys() == analytic.STYLES.keys() == GOLDEN_PRODUCTS.keys() == every
     # A style may have no program for attention.
     assert attention.STYLES.keys() == GOLDEN_ATTENTION.keys() == TRAFFIC.keys() <= every
     for kind, style in TENSOR_STYLES.items():

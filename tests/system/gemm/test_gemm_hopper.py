@@ -10,8 +10,8 @@ from spica.hw.presets.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.shared_fed.cores import pose
 from spica.kernels.gemm.shared_fed.plan import shared_fed_plan
+from spica.sim.golden.styles.registry import golden_product
 from spica.sim.golden.styles.shared_fed.hgmma import hgmma, unpack_tile
-from spica.sim.golden.styles.tensor_gemm import tensor_gemm
 from spica.sim.run.exact_kernels import exact_cores_kernel
 from support.gemm_runs import assert_fault_is_detected, assert_right, faults_of, run_product
 
@@ -110,7 +110,7 @@ def test_golden_model_is_a_chain_of_instructions():
             a[:, k : k + 32].view(np.uint16), b[k : k + 32].view(np.uint16), registers, tensor
         )
     problem = GemmProblem.placed(m=16, n=16, k=96, c_format="fp32")
-    c = tensor_gemm(tensor, problem, a, b)
+    c = golden_product(HOPPER, problem, a, b)
     assert np.array_equal(c.view(np.uint32), unpack_tile(registers))
 
 

@@ -15,7 +15,7 @@ from spica.kernels.gemm.register_fed.arrange import arranged_a, arranged_b
 from spica.kernels.gemm.register_fed.cores import pose
 from spica.kernels.gemm.register_fed.plan import FRAGMENT_BYTES, register_fed_plan
 from spica.sim.golden.styles.register_fed.hmma import hmma, pack_a, pack_b, unpack_c
-from spica.sim.golden.styles.tensor_gemm import tensor_gemm
+from spica.sim.golden.styles.registry import golden_product
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_cores_kernel
 from support.command_line import message_of
@@ -197,7 +197,7 @@ def test_golden_model_is_a_chain_of_instructions():
         registers[8:16] = pack_b(b[k : k + 16].view(np.uint16))
         registers = hmma(registers, 24, tensor)
     problem = GemmProblem.placed(m=8, n=8, k=48, c_format="fp32")
-    c = tensor_gemm(tensor, problem, a, b)
+    c = golden_product(AMPERE, problem, a, b)
     assert np.array_equal(c.view(np.uint32), unpack_c(registers[24:]))
 
 
