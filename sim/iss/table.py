@@ -8,6 +8,7 @@ from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
+from ...hw.isa.operations import Port
 from .faults import REASONS
 from .outcome import STOPS
 from .styles.registry import STYLES, unit_bit
@@ -82,6 +83,25 @@ def units(rule: Rule | None) -> int:
     return sum(unit_bit(kind) for kind in STYLES if kind.executes(rule.port, rule.operation))
 
 
+def begins_product(rule: Rule | None) -> bool:
+    """Return whether the warp continues while a tensor unit reads operands in shared memory."""
+    return (
+        rule is not None
+        and rule.port is Port.TENSOR
+        and any(
+            kind.is_asynchronous and kind.executes(rule.port, rule.operation) for kind in STYLES
+        )
+    )
+
+
+def orders(rule: Rule | None) -> str:
+    """Return the flags of the accesses that an instruction awaits, or that outlast it."""
+    serialises = rule is not None and rule.serialises
+    awaits_products = rule is not None and rule.awaits_products
+    flags = (serialises, begins_product(rule), awaits_products)
+    return ", ".join(str(flag).lower() for flag in flags)
+
+
 def result_group(rule: Rule | None, threads: int) -> str:
     """Return the registers that an instruction writes in warps of `threads` threads."""
     groups = None if rule is None else rule.groups(threads)
@@ -114,7 +134,7 @@ def row(instruction: Instruction) -> str:
         f"Immediate::{camel(numbers[0]) if numbers else 'None'}, "
         f"{{{', '.join(files)}}}, {', '.join(flags)}, {units(rule)}, "
         f"{result_group(rule, PLAIN.threads)}, {result_group(rule, WIDE.threads)}, "
-        f"{str(groups is not None and bool(groups.sources)).lower()}}},\n"
+        f"{str(groups is not None and bool(groups.sources)).lower()}, {orders(rule)}}},\n"
     )
 
 
@@ -129,7 +149,8 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
         + "struct Pattern {\n    uint32_t mask, match;\n    Op op;\n    Immediate immediate;\n"
         + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n"
         + "    uint32_t units;  // bits of tensor units, 0 if it needs none\n"
-        + "    ResultGroup narrow, wide;  // by the width of warps\n    bool reads_groups;\n};\n"
+        + "    ResultGroup narrow, wide;  // by the width of warps\n    bool reads_groups;\n"
+        + "    bool serialises, begins_product, awaits_products;\n};\n"
         + "inline constexpr Pattern kPatterns[] = {\n"
         + "".join(row(instruction) for instruction in instructions.values())
         + "};\n"

@@ -15,7 +15,7 @@ extern "C" struct Config {
     uint32_t unit;        // bit of the tensor unit in the patterns of instructions, 0 without one
     uint32_t unit_words;  // state that the tensor unit has for each warp
     TensorNumerics numerics;  // of tensor instructions
-    uint32_t a_row_bytes, b_row_bytes, is_swizzled;  // operands of hgmma in shared memory
+    uint32_t a_row_bytes, b_row_bytes, is_swizzled;  // operands in shared memory
     uint32_t barriers;
     uint32_t has_core_barriers;  // else every barrier spans all cores
     uint32_t shared_bytes;

@@ -24,6 +24,8 @@ struct Decoded {
     uint8_t results;      // rows of the result, which begin at `first` if there are several
     uint8_t first;
     bool reads_groups;  // operands are groups of float registers
+    bool serialises;  // executed when all earlier accesses of the warp are complete
+    bool begins_product, awaits_products;  // with operands in shared memory, read meanwhile
     uint32_t immediate;
     uint32_t word;
 };
@@ -97,6 +99,9 @@ inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
             decoded.reads |= static_cast<uint8_t>((pattern.files[k + 1] != File::None) << k);
         }
         decoded.reads_groups = pattern.reads_groups;
+        decoded.serialises = pattern.serialises;
+        decoded.begins_product = pattern.begins_product;
+        decoded.awaits_products = pattern.awaits_products;
         bool is_wide = config.threads == kWideThreads;
         if (set_results(decoded, is_wide ? pattern.wide : pattern.narrow)) decoded.op = pattern.op;
         break;

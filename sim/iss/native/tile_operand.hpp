@@ -1,4 +1,4 @@
-// Place of an operand of `hgmma` in shared memory.
+// Place of an operand of a product in shared memory.
 #pragma once
 #include <cstdint>
 

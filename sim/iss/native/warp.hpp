@@ -84,7 +84,7 @@ public:
     uint32_t mepc = 0;  // address at which `mret` continues
     uint32_t depth = 0;
     std::array<Divergence, kMaxThreads> stack;
-    bool has_product = false;  // an `hgmma` that no `hgmma_wait` has followed
+    bool has_product = false;  // a product that it has not awaited
     uint32_t barrier = 0;  // number of the barrier at which it waits, if it waits
     uint64_t retired = 0;
     std::array<Past, kHistory> history;

@@ -20,7 +20,8 @@ __all__ = ["STYLES", "NativeStyle", "unit_bit"]
 class NativeStyle:
     """A style in the C++ of the model.
 
-    Its instructions have a case in ``instructions/execute.hpp`` each.
+    The effects of its instructions are in ``native/instructions/styles``, with a case in
+    ``native/instructions/execute.hpp`` each.
 
     Parameters
     ----------

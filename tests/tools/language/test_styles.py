@@ -15,13 +15,22 @@ STYLES = tuple(name for name in STYLES if (ROOT / "hw" / "styles" / name / "styl
 #: Name of a style in identifiers of either spelling, such as ``shared_fed`` and ``SharedFedUnit``.
 NAME = re.compile("|".join([*STYLES, *(name.title().replace("_", "") for name in STYLES)]))
 #: Tables of styles, and machines built of them.
-TABLES = {"styles.py", "registry.py", "presets.py"}
+TABLES = {"styles.py", "registry.py", "registry.hpp", "presets.py"}
 #: Names of units in settings and results; instructions have the same ones.
 UNITS = {config.name for config in TENSOR_STYLES}
 #: Classes of configs, whose names need not have the style's.
 CONFIGS = {config.__name__ for config in (*MATRIX_STYLES, *TENSOR_STYLES)}
+#: Name of a unit in identifiers of C and C++, such as ``Op::Hgmma`` and ``kHmmaDepth``.
+UNIT = re.compile("|".join(UNITS), re.IGNORECASE)
+#: Comments and strings of C and C++.
+TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 #: The table of instructions, and the one cast of a matrix unit to the array's config.
 EXEMPT = {"hw/isa/instructions.py", "kernels/gemm/target.py"}
+#: Effects of all instructions by name, and the intrinsics that programs of all styles include.
+EXEMPT_NATIVE = {
+    "sim/iss/native/instructions/execute.hpp",
+    "kernels/runtime/include/spica_tensor.h",
+}
 
 SOURCES = [
     path
@@ -54,10 +63,16 @@ def distinctions(text):
     return found
 
 
+def unit_identifiers(text):
+    """Return the lines of C or C++ with an identifier that names a unit."""
+    return [line.strip() for line in TEXT.sub(" ", text).splitlines() if UNIT.search(line)]
+
+
 def test_styles_are_known():
     assert {"register_fed", "shared_fed", "cluster_array"} <= {*STYLES}
     assert named("from .styles.shared_fed import x\nRegisterFedUnit(1)\n") != []
     assert distinctions("isinstance(x, SystolicConfig)\ny == 'hmma'") != []
+    assert unit_identifiers("// hmma\nif (op == Op::Hgmma) {") == ["if (op == Op::Hgmma) {"]
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -76,3 +91,15 @@ def test_no_other_file_tests_for_a_style(room):
         if path.suffix == ".py"
     }
     assert {path for path, tests in found.items() if tests} <= EXEMPT
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_other_native_file_names_a_unit(room):
+    files = [path for path in OUTSIDE if path.is_relative_to(ROOT / room) and path.suffix != ".py"]
+    hits = {path.relative_to(ROOT).as_posix(): unit_identifiers(path.read_text()) for path in files}
+    hits = {path: lines for path, lines in hits.items() if lines and path not in EXEMPT_NATIVE}
+    assert hits == {}
+
+
+def test_exempt_native_files_name_units():
+    assert all(unit_identifiers((ROOT / path).read_text()) for path in EXEMPT_NATIVE)

@@ -6,8 +6,8 @@
 #include "instructions/control.hpp"
 #include "instructions/csr.hpp"
 #include "instructions/floating.hpp"
-#include "instructions/fragments.hpp"
 #include "instructions/integer.hpp"
+#include "instructions/styles/registry.hpp"
 
 namespace spica {
 

@@ -1,6 +1,7 @@
 #include "memory_check/memory_check.hpp"
 
 #include "instructions/access.hpp"
+#include "instructions/shared_operands.hpp"
 #include "machine.hpp"
 
 namespace spica {
@@ -26,9 +27,8 @@ bool MemoryCheck::enter(Step& step) {
     uint32_t size = access_size(code.op, is_store);
     if (size != 0) {
         is_store ? store(step, size) : load(step, size);
-    } else if (code.op == Op::Hgmma) {
-        operand(step, code.a, machine_.config.a_row_bytes);
-        operand(step, code.b, machine_.config.b_row_bytes);
+    } else if (code.begins_product) {
+        for (const TileOperand& tile : shared_operands(step)) operand(step, tile);
     } else if (code.d == kStackPointer) {
         return move_stack(step);
     }
@@ -222,10 +222,9 @@ void MemoryCheck::store_lane(Step& step, uint32_t lane, uint32_t address, uint32
     }
 }
 
-// An operand of `hgmma` in shared memory.
-void MemoryCheck::operand(Step& step, uint32_t row, uint32_t row_bytes) {
+// An operand of a product in shared memory.
+void MemoryCheck::operand(Step& step, const TileOperand& tile) {
     Warp& warp = step.warp;
-    TileOperand tile{warp.scalar(row), row_bytes, machine_.config.is_swizzled};
     if (!step.shared(tile.first(), tile.span())) return;
     for (uint32_t byte = 0; byte < kTileOperandBytes; byte += 4) {
         uint32_t at = tile.place(byte);

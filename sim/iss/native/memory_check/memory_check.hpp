@@ -88,7 +88,7 @@ private:
     void load_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size);
     void store(Step& step, uint32_t size);
     void store_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size);
-    void operand(Step& step, uint32_t row, uint32_t row_bytes);
+    void operand(Step& step, const TileOperand& tile);
     void record(Mishap kind, Warp& warp, uint32_t lane, uint32_t pc, uint32_t address,
                 uint32_t size);
     void add(const Finding& finding);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "instructions/access.hpp"
+#include "instructions/shared_operands.hpp"
 #include "machine.hpp"
 
 namespace spica {
@@ -12,13 +13,6 @@ namespace {
 bool is_csr(Op op) {
     return op == Op::Csrrw || op == Op::Csrrs || op == Op::Csrrc || op == Op::Csrrwi ||
            op == Op::Csrrsi || op == Op::Csrrci;
-}
-
-// Whether the core executes it only after all earlier accesses of its warp are complete.
-bool waits_for_accesses(Op op) {
-    return op == Op::Fence || op == Op::FenceI || op == Op::VxBar || op == Op::VxTmc ||
-           op == Op::VxWspawn || op == Op::HgmmaWait || op == Op::Ecall || op == Op::Ebreak ||
-           is_csr(op);
 }
 
 bool is_dram(uint32_t address) { return address - DRAM_BASE < DRAM_END - DRAM_BASE; }
@@ -46,17 +40,16 @@ bool Races::enter(Step& step) {
     current_ = agent_of(warp);
     current_pc_ = warp.pc;
     has_raced_ = false;
-    if (waits_for_accesses(op)) drain(current_, op == Op::Fence);
-    if (op == Op::Hgmma || op == Op::HgmmaWait) {
+    if (step.code.serialises) drain(current_, op == Op::Fence);
+    if (step.code.begins_product || step.code.awaits_products) {
         // The unit reads the operands of the previous product until now.
         for (const Operand& operand : step.machine.memory.operands()) {
             bool is_own = operand.core == warp.core && operand.warp == warp.number;
             if (is_own && !touch_operand(step, operand.tile)) return false;
         }
     }
-    if (op == Op::Hgmma) {
-        TileOperand a{warp.scalar(step.code.a), config_.a_row_bytes, config_.is_swizzled};
-        TileOperand b{warp.scalar(step.code.b), config_.b_row_bytes, config_.is_swizzled};
+    if (step.code.begins_product) {
+        const auto [a, b] = shared_operands(step);
         return touch_operand(step, a) && touch_operand(step, b);
     }
     bool is_store;

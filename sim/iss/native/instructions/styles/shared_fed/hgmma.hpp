@@ -1,40 +1,57 @@
-// Tensor instructions on the fragments of a whole warp, all threads of which must be active.
+// Product of operands in shared memory with an accumulator in the registers of a warp.
 #pragma once
-#include "instructions/lanes.hpp"
+#include <cstring>
+
 #include "arithmetic/tensor.hpp"
+#include "instructions/shared_operands.hpp"
+#include "instructions/whole_warp.hpp"
 
 namespace spica {
 
-inline constexpr uint32_t kFloats = 32, kFirstAccumulator = 16;
+// Quarters of C are `kSideTiles` x `kSideTiles` tiles.
+constexpr unsigned kSideTiles = 2, kSide = kSideTiles * kTile;
 
-// Writes a computed fragment to the float registers of a warp.
-inline void take(Warp& warp, const uint32_t* values) {
-    for (uint32_t number = 0; number < kFloats; ++number) {
-        for (uint32_t at = 0; at < warp.stride; at += kChunk) {
-            merge(warp.row(kFloatRow + number) + at, warp.lanes() + at,
-                  load(values + number * warp.stride + at));
+// Number of a dense matrix in memory.
+inline uint32_t number_at(const TensorNumerics& numerics, const uint8_t* matrix, unsigned index) {
+    unsigned bytes = numerics.number_width / 8;
+    uint32_t container = 0;
+    std::memcpy(&container, matrix + index * bytes, bytes);
+    return container >> (numerics.number_width - numerics.magnitude_width - 1);
+}
+
+// Place of a number of C in the 32 registers of a warp of eight threads: registers 2 r and 2 r + 1
+// hold row r, lane l its columns 2 l and 2 l + 1.
+inline uint32_t& tile_place(uint32_t* f, unsigned row, unsigned column) {
+    return f[kTile * (2 * row + column % 2) + column / 2];
+}
+
+// Product of 1024 bytes of A and of B, dense matrices of 16 rows and of 16 columns; `f` is the 32
+// registers of a warp of eight threads. Each quarter of C adds two products of eight words of a row.
+inline void hgmma(const TensorNumerics& numerics, const uint8_t* a, const uint8_t* b, uint32_t* f) {
+    const unsigned depth = kTile * 32 / numerics.number_width, whole = 2 * depth;
+    for (unsigned quarter = 0; quarter < kSideTiles * kSideTiles; ++quarter) {
+        unsigned top = quarter / kSideTiles * kTile, left = quarter % kSideTiles * kTile;
+        Tile c;
+        for (unsigned k = 0; k < kTile * kTile; ++k) {
+            c[k / kTile][k % kTile] = tile_place(f, top + k / kTile, left + k % kTile);
+        }
+        for (unsigned first = 0; first < whole; first += depth) {
+            Fragments operands;
+            operands.depth = depth;
+            for (unsigned line = 0; line < kTile; ++line) {
+                for (unsigned k = 0; k < depth; ++k) {
+                    unsigned at_a = (top + line) * whole + first + k;
+                    unsigned at_b = (first + k) * kSide + left + line;
+                    operands.rows[line][k] = number_at(numerics, a, at_a);
+                    operands.columns[line][k] = number_at(numerics, b, at_b);
+                }
+            }
+            add_product(numerics, operands, c);
+        }
+        for (unsigned k = 0; k < kTile * kTile; ++k) {
+            tile_place(f, top + k / kTile, left + k % kTile) = c[k / kTile][k % kTile];
         }
     }
-}
-
-// Raises a fault unless all threads of the warp are active: fragments are spread over all of them.
-inline bool require_all_threads(Step& step) {
-    const Warp& warp = step.warp;
-    if (warp.mask() == warp.all_lanes()) return true;
-    return step.fault(Reason::InactiveThreads, warp.mask(), __builtin_popcount(warp.all_lanes()));
-}
-
-inline bool multiply_fragments(Step& step) {
-    Warp& warp = step.warp;
-    uint32_t set = step.code.destination, registers = FragmentMap{warp.stride}.registers();
-    uint32_t last = (kFloats - kFirstAccumulator) / registers - 1;
-    if (set > last) return step.fault(Reason::Accumulator, warp.mask(), set, last);
-    if (!require_all_threads(step)) return false;
-    uint32_t values[kFloats * kMaxThreads];
-    std::memcpy(values, warp.row(kFloatRow), sizeof *values * kFloats * warp.stride);
-    hmma(step.machine.config.numerics, values, warp.stride, kFirstAccumulator + registers * set);
-    take(warp, values);
-    return true;
 }
 
 // Ends the use of the warp's operands; a fault if one of them was written meanwhile.
@@ -56,13 +73,11 @@ inline bool multiply_tiles(Step& step) {
     if (!require_all_threads(step)) return false;
     Warp& warp = step.warp;
     Memory& memory = step.machine.memory;
-    const Config& config = step.machine.config;
-    const uint32_t row_bytes[] = {config.a_row_bytes, config.b_row_bytes};
-    TileOperand tiles[2];
+    const auto tiles = shared_operands(step);
     uint8_t operands[2][kTileOperandBytes];
     for (uint32_t k = 0; k < 2; ++k) {
-        uint32_t address = warp.scalar(k == 0 ? step.code.a : step.code.b);
-        const TileOperand& tile = tiles[k] = {address, row_bytes[k], config.is_swizzled};
+        const TileOperand& tile = tiles[k];
+        const uint32_t address = tile.address;
         const uint8_t* bytes = step.shared(tile.first(), tile.span());
         uint32_t lane = 1u << warp.last_lane();
         if (bytes == nullptr) {
