@@ -5,37 +5,25 @@ from functools import partial
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import connect, flipped
 
 from ..config import CoreBlockConfig, TensorBlockConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.operations import PORTS, Port
-from ..lib.interfaces.core_memory import (
-    data_request_layout,
-    data_response_layout,
-    fetch_request_layout,
-    fetch_response_layout,
-)
 from ..lib.interfaces.execution_unit import begins, ends
-from ..lib.interfaces.memory_fault import memory_fault_layout
-from ..lib.interfaces.shared_memory import WideReadSignature
-from ..lib.streams import ResponseSignature
 from ..styles.registry import tensor_style_of
-from .control.barrier import ClusterBarrierSignature
-from .control.faults import fault_layout
 from .control.warp_control import WarpControl
 from .counters import CoreCounters
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .issue.whole_warp import of_whole_warp
-from .launch import core_shape, launch_ports
-from .observation import ObservationSignature, probe
+from .observation import probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
 from .part_configs import part_config
+from .signature import core_members
 from .units.dynamic_rounding import with_rounding
 from .units.execution_units import UNITS
 from .units.lsu.address import is_store
@@ -96,38 +84,7 @@ class Core(SharedBlock):
 
     def __init__(self, config: CoreBlockConfig):
         self.config = config
-        core = config.core
-        tensor = {}
-        if core.tensor is not None:
-            tensor["tensor_events"] = Out(tensor_style_of(core.tensor).events)
-        if bool(core.tensor_reads) != (config.shared is not None):
-            raise ValueError(
-                "shared must describe shared memory with a tensor unit that reads it only, not be "
-                f"{config.shared} with {core.tensor}"
-            )
-        if config.shared is not None:
-            for port, size in core.tensor_reads.items():
-                tensor[port] = Out(WideReadSignature(config.shared, size))
-        super().__init__({
-            **tensor,
-            "number": In(core_shape(config.cores)),
-            **launch_ports(config),
-            "start": In(1),
-            "fetch": Out(stream.Signature(fetch_request_layout(core))),
-            "fetched": In(ResponseSignature(fetch_response_layout(core))),
-            "request": Out(stream.Signature(data_request_layout(core))),
-            "response": In(ResponseSignature(data_response_layout(core))),
-            "barrier": Out(ClusterBarrierSignature(config.barriers, config.cores)),
-            "command": Out(stream.Signature(32)),
-            "invalidate": Out(1),
-            "invalidate_data": Out(1),
-            "fault": Out(ResponseSignature(fault_layout(core))),
-            "memory_fault": Out(ResponseSignature(memory_fault_layout(core))),
-            "observed": Out(ObservationSignature(core)),
-            "exit_code": Out(32),
-            "active": Out(core.warps),
-            "busy": Out(1),
-        })
+        super().__init__(core_members(config))
 
     def build(self, platform):
         m = Module()
@@ -138,9 +95,8 @@ class Core(SharedBlock):
         m.submodules.collectors = collectors = Collectors(own(Collectors))
         m.submodules.registers = registers = RegisterFile(own(RegisterFile))
         m.submodules.writeback = writeback = Writeback(own(Writeback), len(core.ports))
-        m.submodules.control = control = WarpControl(
-            replace(self.config, core=own(WarpControl), shared=None)
-        )
+        control_config = replace(self.config, core=own(WarpControl), shared=None)
+        m.submodules.control = control = WarpControl(control_config)
         m.submodules.counters = counters = CoreCounters(own(CoreCounters))
         units: dict[Port, Any] = {port: unit(own(unit)) for port, unit in UNITS.items()}
         if core.tensor is not None:

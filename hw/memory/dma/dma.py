@@ -5,43 +5,28 @@ from types import SimpleNamespace
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib import stream
+from amaranth.lib.wiring import connect, flipped
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
-from ...lib.axi import Axi4Signature
-from ...lib.interfaces.shared_memory import (
-    Direction,
-    WideReadSignature,
-    WideWriteSignature,
-    dma_descriptor,
-    dma_done,
-    fill_row,
-)
+from ...lib.interfaces.shared_memory import Direction
 from ...lib.merge import Merge
-from ...lib.register_bus import RegisterSignature
-from ...lib.streams import ResponseSignature
 from .axi_channels import connect_axi
 from .descriptor_port import DescriptorPort
 from .drain_writer import DrainWriter
+from .fill_lines import connect_fills
 from .fill_port import FillPort
 from .layouts import dma_retired, dma_work
 from .load_context import TransferContext
 from .load_order import LoadOrder
 from .read_channel import ReadChannel
+from .signature import dma_members
 from .write_channel import WriteChannel
 from .write_port import WritePort
 
-__all__ = ["Dma", "dma_events"]
-
-
-def dma_events(config: DmaBlockConfig) -> data.StructLayout:
-    """Return the layout of a cycle's events: beats moved, bursts stalled, descriptors completed."""
-    names = ("read_beats", "write_beats", "read_wait", "write_wait")
-    channels = [f"{name}_{c}" for c in range(config.axi.masters) for name in names]
-    return data.StructLayout(dict.fromkeys([*channels, "descriptors"], 1))
+__all__ = ["Dma"]
 
 
 class Dma(SharedBlock):
@@ -97,35 +82,7 @@ class Dma(SharedBlock):
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config
-        axi = config.axi
-        bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
-        units = len(config.drain_bytes)
-        members: dict[str, Any] = {
-            "registers": In(RegisterSignature(8)).array(config.ports),
-            "axi": Out(bus).array(axi.masters),
-            "read": Out(WideReadSignature(config.shared, axi.beat_bytes)).array(axi.masters),
-            "write": Out(WideWriteSignature(config.shared, axi.beat_bytes)).array(axi.masters),
-            "busy": Out(1),
-            "error": Out(1),
-            "events": Out(dma_events(config)),
-        }
-        if units:
-            descriptor = In(stream.Signature(dma_descriptor(config.shared)))
-            members |= {
-                "descriptor": descriptor.array(units),
-                "done": Out(ResponseSignature(dma_done)).array(units),
-                "loading": Out(1),
-                **{
-                    numbered("drain", n): In(stream.Signature(8 * size))
-                    for n, size in enumerate(config.drain_bytes)
-                },
-                **{
-                    numbered("fill", n): Out(stream.Signature(fill_row(config.shared, size)))
-                    for n, size in enumerate(config.fill_bytes)
-                    if size
-                },
-            }
-        super().__init__(members)
+        super().__init__(dma_members(config))
 
     @property
     def drains(self) -> list[stream.Interface]:
@@ -135,11 +92,8 @@ class Dma(SharedBlock):
     @property
     def fills(self) -> dict[int, stream.Interface]:
         """Rows for the accumulators of the matrix units that load D, by number of the unit."""
-        return {
-            n: getattr(self, numbered("fill", n))
-            for n, size in enumerate(self.config.fill_bytes)
-            if size
-        }
+        loading = [n for n, size in enumerate(self.config.fill_bytes) if size]
+        return {n: getattr(self, numbered("fill", n)) for n in loading}
 
     def build(self, platform):
         m = Module()
@@ -205,10 +159,8 @@ class Dma(SharedBlock):
         m.submodules[name] = merge = Merge(dma_work(self.config), len(streams))
         for number, descriptors in enumerate(streams):
             connect(m, descriptors, merge.i[number])
-        descriptors = merge.o
-        return SimpleNamespace(
-            payload=descriptors.payload.payload, valid=descriptors.valid, ready=descriptors.ready
-        )
+        o = merge.o
+        return SimpleNamespace(payload=o.payload.payload, valid=o.valid, ready=o.ready)
 
     def fill_port(self, m: Module) -> FillPort:
         """Build the port of the accumulators."""
@@ -333,7 +285,7 @@ class Dma(SharedBlock):
                 axi.bvalid | port.finished[config.dma.contexts]
             )
         if fills is not None:
-            self.fill_from(m, c, contexts, store, write, port, fills)
+            connect_fills(m, c, contexts, store, write, port, fills)
         connect_axi(m, axi, read, write)
         m.d.comb += [
             self.events[f"read_beats_{c}"].eq(axi.rvalid & axi.rready),
@@ -344,37 +296,3 @@ class Dma(SharedBlock):
             ),
         ]
         return read.failed, axi.bvalid & axi.bresp[1]
-
-    def fill_from(
-        self,
-        m: Module,
-        c: int,
-        contexts: Sequence[TransferContext],
-        store: TransferContext,
-        write: WriteChannel,
-        port: WritePort,
-        fills: FillPort,
-    ):
-        """Route the lines of FILL and REFILL descriptors of master `c` to the fill port."""
-        loaded, stored = (getattr(fills, f"line_{2 * c + side}") for side in (0, 1))
-        direction = store.done.payload.direction
-        m.d.comb += [
-            port.fills.eq(
-                Cat(context.done.payload.direction == Direction.FILL for context in contexts)
-            ),
-            write.refills.eq(store.active & (direction == Direction.REFILL)),
-        ]
-        for source, line in ((port.fill, loaded), (write.fill, stored)):
-            m.d.comb += [
-                line.valid.eq(source.valid),
-                line.p.line.eq(source.payload),
-                source.ready.eq(line.ready),
-            ]
-        with m.Switch(port.fill.payload.owner):
-            for k, context in enumerate(contexts):
-                with m.Case(k):
-                    m.d.comb += loaded.p.unit.eq(context.done.payload.port)
-        m.d.comb += stored.p.unit.eq(store.done.payload.port)
-        with m.If(write.refills):
-            ends = write.fill.valid & write.fill.ready & write.fill.payload.last
-            m.d.comb += store.completions.finished[c].eq(ends)

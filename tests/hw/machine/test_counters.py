@@ -12,7 +12,7 @@ from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.machine.counters import Counters, counter_table
 from spica.hw.machine.host_control import ControlConfig
 from spica.hw.matrix.systolic.systolic_unit import systolic_unit_events
-from spica.hw.memory.dma.dma import dma_events
+from spica.hw.memory.dma.signature import dma_events
 from spica.hw.memory.l2.l2_slice import EVENTS
 from spica.hw.memory.memory_unit.layouts import memory_unit_events
 from spica.hw.memory.shared.shared_memory import cluster_ports, shared_events
