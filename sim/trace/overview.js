@@ -212,13 +212,23 @@ function start(document, window) {
     }
   }
 
+  // A line through the charts, not through the heads of tracks between them.
+  function drawLine(at) {
+    for (const track of tracks) {
+      const chart = track.chart - pane.scrollTop, top = Math.max(chart, RULER);
+      const below = Math.min(chart + CHART + STRIP, height());
+      if (below > top) pen.fillRect(at, top, 1, below - top);
+    }
+  }
+
   function drawMarks() {
     let free = LEFT;
     for (const [cycle, name] of data.marks) {
       const at = x(cycle);
       if (at < LEFT || at > width()) continue;
       pen.fillStyle = ink("--mark");
-      pen.fillRect(at, RULER - 16, 1, height());
+      pen.fillRect(at, RULER - 16, 1, 16);
+      drawLine(at);
       const long = name.length * 6.6, left = at + long + 6 < width() ? at + 4 : at - long - 4;
       if (left < free) continue;
       pen.fillText(name, left, RULER - 5);
@@ -242,7 +252,7 @@ function start(document, window) {
     }
     const lines = ruler(view, width() - LEFT);
     pen.fillStyle = ink("--line");
-    for (const cycle of lines) if (x(cycle) >= LEFT) pen.fillRect(x(cycle), RULER, 1, height());
+    for (const cycle of lines) if (x(cycle) >= LEFT) drawLine(x(cycle));
     pen.fillStyle = ink("--band");
     pen.fillRect(0, 0, width(), RULER);
     pen.fillStyle = ink("--dim");

@@ -1,6 +1,6 @@
 """Timeline of a cluster as an SVG picture, for pages without scripts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 import numpy as np
@@ -44,10 +44,11 @@ def overview_picture(
     tracks = cluster_tracks(config, records, 1 if config.cores > MOST_CORES else None)
     first, end = records.first, records.end
     edges = np.linspace(first, end, COLUMNS + 1)
-    width, below, rows = LEFT + COLUMNS * COLUMN + 8, TOP, []
+    width, below, rows, charts = LEFT + COLUMNS * COLUMN + 8, TOP, [], []
     for track in tracks:
         lines, below = head(track, records, below)
         rows += [*lines, *drawn(track, records, edges, below)]
+        charts.append(below)
         below += CHART + GAP
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {below}" width="{width}">',
@@ -62,12 +63,16 @@ def overview_picture(
             name: LEFT + COLUMNS * COLUMN * (cycle - first) / (end - first)
             for name, cycle in sorted(names.items(), key=lambda item: item[1])
         }
-        parts += [
-            f'<line class="line" x1="{x:.1f}" y1="{y - 10}" x2="{x:.1f}" y2="{below}"/>'
-            for x in places.values()
-        ]
+        parts += [grid_line(x, y, charts) for x in places.values()]
         parts += labels(places, y, width)
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def grid_line(x: float, y: int, charts: Iterable[int]) -> str:
+    """Return a line next to a label at `y` and through the charts, but not through their heads."""
+    pieces = [(y - 10, y + 2), *((chart, chart + CHART) for chart in charts)]
+    path = "".join(f"M{x:.1f} {start}V{end}" for start, end in pieces)
+    return f'<path class="line" d="{path}"/>'
 
 
 def labels(places: Mapping[str, float], y: int, width: int) -> Iterator[str]:

@@ -19,6 +19,7 @@ from support.browser import OVERFLOW, WIDTHS, drawn_again, opened
 from support.trace.page_script import run_page
 from support.trace.random_records import made_up
 
+SVG = "{http://www.w3.org/2000/svg}"
 CONFIG = PRESETS["tiny_matrix"]
 MARKS = {"first command": 3, "last write response": 970}
 
@@ -209,10 +210,17 @@ def test_a_picture_has_every_track(tmp_path):
     records = made_up(CONFIG)
     text = written(tmp_path, records, ".svg", marks={"the <first>": 990})
     root = ElementTree.fromstring(text)
-    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [text.text for text in root.iter(f"{SVG}text")]
     tracks = cluster_tracks(CONFIG, records)
     assert {track.title for track in tracks} <= set(texts)
     assert {"200", "400", "800", "the <first>"} <= set(texts)
+    lines = [line.get("d") for line in root.iter(f"{SVG}path") if line.get("class") == "line"]
+    pieces = [[int(y) for y in re.findall(r"[ V](\d+)", line)] for line in lines]
+    assert len({line.split(" ")[0] for line in lines}) == len(lines) > 3
+    swatches = [int(rect.get("y")) for rect in root.iter(f"{SVG}rect") if rect.get("width") == "12"]
+    for ends in pieces:
+        free = [*zip(ends[1::2], [*ends[2::2], ends[-1] + 12], strict=True)]
+        assert all(any(end <= y and y + 12 <= start for end, start in free) for y in swatches)
     series = records.sums["matrix_active"]
     edges = np.array([0, 4, 20, 1000])
     often = shares(series.astype(np.int64), records, edges)
