@@ -20,7 +20,7 @@ class ArbiterTurns(Properties):
         super().__init__(
             free={"requests": requesters, "taken": 1},
             fixed={"who": range(requesters)},
-            inside={"after": ("arbiter.after", requesters)},
+            inside={"after": ("arbiter.arbiter_after", requesters)},
         )
 
     def state(self, m):

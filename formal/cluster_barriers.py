@@ -29,7 +29,7 @@ class Meeting(Properties):
             | {f"count_{core}": range(cores + 1) for core in range(cores)},
             fixed={"barrier": range(barriers), "who": range(cores)},
             inside={f"kept_{b}": (f"cluster_barrier.count_{b}", width) for b in range(barriers)}
-            | {"after": ("cluster_barrier.arbiter.after", cores)},
+            | {"after": ("cluster_barrier.arbiter.arbiter_after", cores)},
         )
 
     def state(self, m):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +14,7 @@ from formal import __main__ as main
 from formal import prover
 from formal.__main__ import proof_table
 from formal.catalog import PROOFS as CATALOG
+from formal.emission import convert
 from formal.faults import plant
 from formal.proof import FAULTS as PLANTED
 from formal.sources import copy_sources
@@ -134,6 +136,17 @@ def test_a_fault_that_emits_nothing_is_not_found_out(tmp_path):
     assert finding.detail == (
         "with fault 'nonsense' merge emits nothing: NameError: name 'nobody' is not defined"
     )
+
+
+@pytest.mark.parametrize("proof", [proof for proof in CATALOG if proof.induction], ids=str)
+def test_registers_of_an_invariant_exist(proof):
+    text, inside = convert(proof, related=True)
+    modules = dict(part.split("\n", 1) for part in re.split(r"^module \\", text, flags=re.M)[1:])
+    for path in inside.values():
+        place, _, name = path.rpartition(".")
+        # A word of a memory has its index behind the name.
+        named = re.escape(name.partition("[")[0])
+        assert re.search(rf"^  (wire|memory) .*\\{named}$", modules[f"top.{place}"], re.M), path
 
 
 def test_every_property_has_a_fault():
