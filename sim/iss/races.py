@@ -18,6 +18,7 @@ ADVICE = {
     "before the load, after the two warps have synchronised",
     "Command": "the access may not be complete when the command starts: call vx_fence between the "
     "two",
+    "Path": "the two go different ways, one of them through the window: call vx_fence between them",
     "Update": "the lanes store at once, so only one update remains: let each lane update an "
     "element of its own, or let one lane after the other do it",
 }
@@ -37,7 +38,7 @@ class Races:
     def __init__(self, native: NativeMachine, config: MachineConfig, watch: WorkWatch):
         assert config.core is not None
         self.native, self.watch, self.warps = native, watch, config.core.warps
-        self.all_warps = config.cores * config.core.warps
+        self.all_warps = config.all_cores * config.core.warps
 
     def latest(self) -> tuple[str, Partner]:
         """Return the last race in words, and its earlier access."""

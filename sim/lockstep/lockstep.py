@@ -50,7 +50,9 @@ class Lockstep:
     before or after that write. A load that begins after the write has completed must return the new
     bytes, so programs fence before they load data that others wrote to DRAM. At the end, the placed
     regions of DRAM must be equal to the model's. Concurrent writes of different values to the same
-    bytes, by several cores or a core and the DMA, may leave a different value in the machine.
+    bytes, by several cores or a core and the DMA, may leave a different value in the machine. So
+    may those of one core at the two addresses of a word of its shared memory, of which one is in
+    the window; its loads there may overlap its own stores.
 
     Parameters
     ----------

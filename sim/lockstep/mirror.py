@@ -3,6 +3,7 @@
 from ...base.native_interface import NativeStructure
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import (
+    CLUSTER_WINDOWS,
     CONSOLE_BASE,
     CONSOLE_LANES,
     DMA_BASE,
@@ -28,6 +29,7 @@ def mirror_setup(config: MachineConfig, iss: Iss) -> NativeStructure:
         clusters=config.clusters,
         cluster_cores=config.cores,
         shared_base=SHARED_BASE,
+        windows=CLUSTER_WINDOWS,
         device_first=window + DMA_BASE,
         device_last=window + WINDOW_BYTES - 1,
         console_first=CONSOLE_BASE,

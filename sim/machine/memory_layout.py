@@ -15,6 +15,7 @@ from ...hw.isa.memory_map import (
     STACK_BYTES,
     STACK_TOP,
     WINDOW_BYTES,
+    cluster_window,
 )
 from ...hw.machine.register_blocks import register_blocks
 from ...kernels.demangle import demangled
@@ -125,6 +126,11 @@ class MemoryLayout:
         self.dram = [*regions, *placed, self.stacks]
         self.shared = Region("shared memory", SHARED_BASE, config.shared.size)
         self.window = Region("the register window", self.shared.end, WINDOW_BYTES)
+        windows = range(config.clusters if config.clusters > 1 else 0)
+        self.windows = [
+            Region(f"shared memory of cluster {c}", cluster_window(c), config.shared.size)
+            for c in windows
+        ]
 
     def describe(self, address: int) -> str:
         """Return the region of an address, or the nearest one, as text."""
@@ -136,7 +142,7 @@ class MemoryLayout:
             word, words = (address - ARGUMENTS) // 4, self.arguments.nbytes // 4
             given = "1 word" if words == 1 else f"{words:,} words"
             return f"argument {word:,}, counted from 0, but the program has {given} of arguments"
-        known = [*self.dram, self.shared, self.window]
+        known = [*self.dram, self.shared, self.window, *self.windows]
         for region in known:
             if region is self.window and address in region:
                 return self.describe_register(address - region.address)

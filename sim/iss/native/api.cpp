@@ -74,7 +74,7 @@ int iss_read(Machine* machine, uint32_t address, uint8_t* data, uint64_t size) {
 
 int iss_write(Machine* machine, uint32_t address, const uint8_t* data, uint64_t size) {
     if (!machine->memory.write(address, data, size)) return 0;
-    if (machine->memory_check) machine->memory_check->states.write(address, size);
+    if (machine->memory_check) machine->memory_check->states.write(Memory::placed(address, 0), size);
     return 1;
 }
 

@@ -23,8 +23,9 @@ struct Operand {
 
 // DRAM pages are allocated on first use, filled with zeros. `near_` holds shared memory and the
 // print buffers behind it, `dump_` the counters that programs dump. Each cluster has its own. A
-// program has that of its cluster at `SHARED_BASE`. To tell them apart, memory is *placed* at
-// addresses of the machine: that of cluster 0 at `SHARED_BASE`, those of others in their windows.
+// program has that of its cluster at `SHARED_BASE`, and with several clusters the shared memory of
+// all of them in their windows. To tell them apart, memory is *placed* at addresses of the machine:
+// that of cluster 0 at `SHARED_BASE`, those of others in their windows.
 class Memory {
 public:
     static constexpr uint32_t kPageBytes = 1 << 16, kPageWords = kPageBytes / 4;
@@ -35,12 +36,18 @@ public:
           dump_(clusters, std::vector<uint8_t>(cores * COUNTER_DUMP_BYTES)),
           shared_bytes_(shared_bytes) {}
 
-    // Address of the machine for that of a program; one without memory stays as it is.
+    // Address of the machine for that of a program; one without memory stays as it is, but for the
+    // window of cluster 0.
     static uint32_t placed(uint32_t address, uint32_t cluster) {
+        if (address - CLUSTER_WINDOWS < CLUSTER_WINDOW_BYTES) {
+            return address - CLUSTER_WINDOWS + SHARED_BASE;
+        }
         bool is_own = cluster != 0 && address - SHARED_BASE < CLUSTER_WINDOW_BYTES;
         return is_own ? address + CLUSTER_WINDOWS - SHARED_BASE + cluster * CLUSTER_WINDOW_BYTES
                       : address;
     }
+    // Whether a program accesses shared memory at this address through a window.
+    static bool is_window(uint32_t address) { return address >= CLUSTER_WINDOWS; }
     // Bytes `first` to `last` of a program of a cluster if it may access them and they are
     // contiguous, else nullptr.
     uint8_t* span(uint32_t first, uint32_t last, uint32_t cluster) {
@@ -50,7 +57,9 @@ public:
             }
             return page_of(first).bytes + first % kPageBytes;
         }
-        bool is_own = last >= first && last - SHARED_BASE < CLUSTER_WINDOW_BYTES;
+        if (last < first) return nullptr;
+        if (is_window(first)) return window(first, last);
+        bool is_own = last - SHARED_BASE < CLUSTER_WINDOW_BYTES;
         return is_own ? special(placed(first, cluster), placed(last, cluster)) : nullptr;
     }
     // Whether these bytes of DRAM are in a placed region, or no region was placed.
@@ -71,7 +80,7 @@ public:
     bool write(uint32_t address, const uint8_t* data, uint64_t size) {
         return pieces(address, size, [&](uint8_t* memory, uint64_t done, uint64_t n) {
             std::memcpy(memory, data + done, n);
-            uint32_t at = address + static_cast<uint32_t>(done);
+            uint32_t at = placed(address + static_cast<uint32_t>(done), 0);
             for (Operand& operand : operands_) {
                 if (operand.written != 0) continue;
                 uint32_t first = operand.tile.first();
@@ -87,7 +96,8 @@ public:
     // of the host behind it.
     bool is_checked(uint32_t address, uint32_t size, uint32_t cluster) {
         if (address - DRAM_BASE < DRAM_END - DRAM_BASE) return may_touch(address, size);
-        return shared(address, size, cluster) != nullptr;
+        return shared(address, size, cluster) != nullptr ||
+               (is_window(address) && window(address, address + size - 1) != nullptr);
     }
     // Bytes of the shared memory of a cluster; nullptr unless all are inside it.
     const uint8_t* shared(uint32_t address, uint32_t size, uint32_t cluster) const {
@@ -150,6 +160,15 @@ private:
         auto& page = pages_[(address - DRAM_BASE) / kPageBytes];
         if (!page) page = std::make_unique<Page>();
         return *page;
+    }
+    // Bytes of a window that are in shared memory, not behind it; nullptr with one cluster, which
+    // has no windows.
+    uint8_t* window(uint32_t first, uint32_t last) {
+        uint32_t cluster = (first - CLUSTER_WINDOWS) / CLUSTER_WINDOW_BYTES;
+        uint32_t offset = (first - CLUSTER_WINDOWS) % CLUSTER_WINDOW_BYTES;
+        bool is_inside = near_.size() > 1 && cluster < near_.size() && offset < shared_bytes_ &&
+                         last - first < shared_bytes_ - offset;
+        return is_inside ? near_[cluster].data() + offset : nullptr;
     }
     // Bytes at addresses of the machine in or behind shared memory. With one cluster there are no
     // windows.

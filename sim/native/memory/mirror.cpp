@@ -97,6 +97,7 @@ void Mirror::take_piece(uint32_t address, const uint8_t* bytes, uint64_t strobes
     write.address = address;
     write.core = kNobody;
     write.warp = write.pc = 0;
+    write.is_window = false;
     setup_.read(setup_.machine, address, write.before.data(), size);
     write.after = write.before;
     for (uint64_t rest = strobes; rest != 0; rest &= rest - 1) {
@@ -155,6 +156,7 @@ uint64_t Mirror::begin_store(const iss::Retired& store, uint64_t begin, uint32_t
         write.core = store.core;
         write.warp = store.warp;
         write.pc = store.pc;
+        write.is_window = is_window(access.addresses[lane]);
         std::memcpy(write.before.data(), &access.before[lane], 4);
         std::memcpy(write.after.data(), &data, 4);
     }
@@ -169,6 +171,7 @@ void Mirror::end_store(uint64_t first, uint32_t count, uint64_t end) {
 
 bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t address, uint32_t size,
                       uint32_t expected, uint32_t got) const {
+    const bool through_window = is_window(address);
     address = placed(core, address);
     uint32_t explained = 0;  // bytes for which memory may have held the core's value
     for (uint32_t byte = 0; byte < size; byte++) {
@@ -176,8 +179,10 @@ bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t addres
         if ((expected >> shift & 0xFF) == (got >> shift & 0xFF)) explained |= 1u << byte;
     }
     for (const Write& write : writes_) {
-        // A core's own stores and loads take effect in program order.
-        if (write.core == core || write.begin > to || write.end < from) continue;
+        // A core's own stores and loads of a word take effect in program order, unless they go
+        // different ways.
+        bool is_ordered = write.core == core && write.is_window == through_window;
+        if (is_ordered || write.begin > to || write.end < from) continue;
         for (uint32_t byte = 0, place; byte < size; byte++) {
             if (!write.has(address + byte, place)) continue;
             uint8_t value = static_cast<uint8_t>(got >> 8 * byte);

@@ -32,6 +32,7 @@ struct MirrorSetup {
     uint32_t (*placed)(uint32_t cluster, uint32_t address);
     uint32_t clusters, cluster_cores;
     uint32_t shared_base;  // of each cluster, for its programs
+    uint32_t windows;      // first address of the windows of all clusters
     uint32_t device_first, device_last;    // addresses of unit registers
     uint32_t console_first, console_last;  // addresses of the console
 };
@@ -67,6 +68,8 @@ public:
     Missed missed(uint32_t core, uint64_t from, uint32_t address, uint32_t size,
                   uint32_t expected, uint32_t got) const;
 
+    // Whether a program accesses shared memory at this address through a window.
+    bool is_window(uint32_t address) const { return address >= setup_.windows; }
     bool is_device(uint32_t address) const {
         return address >= setup_.device_first && address <= setup_.device_last;
     }
@@ -86,6 +89,7 @@ private:
     struct Write {
         uint64_t begin, end, strobes;
         uint32_t address, core, warp, pc;
+        bool is_window;  // of a core through a window
         std::array<uint8_t, kBytes> before, after;
 
         // Whether it includes the byte at this address; sets `place` to its index.

@@ -32,6 +32,19 @@ struct Addresses {
     }
 };
 
+// Placed addresses of the lowest and the highest lane. Those of other lanes lie between them unless
+// the lanes access several windows: then `is_range` is false.
+struct PlacedAddresses {
+    uint32_t least, largest;
+    bool is_range;
+
+    PlacedAddresses(const Step& step, const Addresses& addresses)
+        : least(step.placed(addresses.least)),
+          largest(step.placed(addresses.largest)),
+          is_range(addresses.largest < SHARED_BASE ||
+                   (addresses.least ^ addresses.largest) < CLUSTER_WINDOW_BYTES) {}
+};
+
 inline constexpr uint32_t kStackPointer = 2;  // row of x2
 
 inline bool is_console(uint32_t address) { return address - CONSOLE_BASE < CONSOLE_LANES; }
@@ -170,8 +183,9 @@ inline bool spares_operands(Step& step, const Addresses& addresses) {
     bool is_legal = true;
     for (const Operand& operand : operands) {
         uint32_t first = operand.tile.first();
-        uint32_t least = step.placed(addresses.least), largest = step.placed(addresses.largest);
-        if (largest < first || least >= first + operand.tile.span()) continue;
+        const PlacedAddresses placed(step, addresses);
+        bool is_apart = placed.largest < first || placed.least >= first + operand.tile.span();
+        if (placed.is_range && is_apart) continue;
         for_lanes(step.warp.mask(), [&](uint32_t lane) {
             uint32_t address = addresses.lane[lane];
             if (!is_legal || !operand.tile.has(step.placed(address))) return;

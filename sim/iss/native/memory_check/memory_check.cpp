@@ -147,10 +147,14 @@ void MemoryCheck::use(Step& step, uint32_t row, uint32_t lane) {
     marks.clear(row, lane);
 }
 
+// Whether all lanes access written bytes; false also if that takes a look at each lane.
+bool MemoryCheck::are_written(const PlacedAddresses& placed, uint32_t size) const {
+    return placed.is_range && states.are_written(placed.least, placed.largest + size - 1);
+}
+
 void MemoryCheck::load(Step& step, uint32_t size) {
     Addresses addresses(step);
-    uint32_t least = step.placed(addresses.least), largest = step.placed(addresses.largest);
-    if (states.are_written(least, largest + size - 1)) return;
+    if (are_written(PlacedAddresses(step, addresses), size)) return;
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
         uint32_t address = addresses.lane[lane];
         if (address % size == 0 && step.is_checked(address, size)) {
@@ -186,8 +190,7 @@ void MemoryCheck::load_lane(Step& step, uint32_t lane, uint32_t address, uint32_
 void MemoryCheck::store(Step& step, uint32_t size) {
     Addresses addresses(step);
     bool is_marked = marks_of(step.warp).has(step.code.b);
-    uint32_t least = step.placed(addresses.least), largest = step.placed(addresses.largest);
-    if (!is_marked && states.are_written(least, largest + size - 1)) return;
+    if (!is_marked && are_written(PlacedAddresses(step, addresses), size)) return;
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
         uint32_t address = addresses.lane[lane];
         if (address % size != 0) return;

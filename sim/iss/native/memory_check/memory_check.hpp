@@ -16,6 +16,8 @@
 
 namespace spica {
 
+struct PlacedAddresses;
+
 extern "C" {
 
 // Explained by `Kind` of sim/iss/memory_check.py.
@@ -84,6 +86,7 @@ private:
     bool move_stack(Step& step);
     void use_marks(Step& step);
     void use(Step& step, uint32_t row, uint32_t lane);
+    bool are_written(const PlacedAddresses& placed, uint32_t size) const;
     void load(Step& step, uint32_t size);
     void load_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size);
     void store(Step& step, uint32_t size);

@@ -66,19 +66,21 @@ bool Races::access(Step& step, uint32_t size, bool is_store) {
     Addresses addresses(step);
     if (is_store && !keeps_updates(step, addresses, size)) return false;
     if (!is_store) record_load(step, addresses);
-    const uint32_t last = addresses.largest + size - 1;
+    const PlacedAddresses placed(step, addresses);
+    const uint32_t last = placed.largest + size - 1;
     const bool is_plain = addresses.low_bits % size == 0 &&
-                          step.span(addresses.least, last) != nullptr &&
+                          step.span(addresses.least, addresses.largest + size - 1) != nullptr &&
                           std::none_of(flag_ranges_.begin(), flag_ranges_.end(), [&](Range range) {
-                              return addresses.least <= range.last && last >= range.first;
+                              return placed.least <= range.last && last >= range.first;
                           });
-    const Accessor accessor = accessor_of(step, is_store);
+    Accessor accessor = accessor_of(step, is_store);
     bool is_free = true;
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
         if (!is_free) return;
         uint32_t address = addresses.lane[lane];
+        accessor.path = Memory::is_window(address) ? Path::Window : Path::Base;
         is_free = is_plain ? touch_bytes(step, accessor, address, size, lane)
-                           : touch(step, address, size, is_store, lane);
+                           : touch(step, accessor, address, size, lane);
     });
     return is_free;
 }
@@ -148,16 +150,18 @@ void Races::join_arrived(Step& step) {
 
 bool Races::touch_operand(Step& step, const TileOperand& tile) {
     if (!step.shared(tile.first(), tile.span())) return true;
+    const Accessor accessor = accessor_of(step, false);
     for (uint32_t byte = 0; byte < kTileOperandBytes; byte += 4) {
-        if (!touch(step, tile.place(byte), 4, false, step.warp.last_lane())) return false;
+        if (!touch(step, accessor, tile.place(byte), 4, step.warp.last_lane())) return false;
     }
     return true;
 }
 
-bool Races::touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane) {
+bool Races::touch(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
+                  uint32_t lane) {
     if (address % size != 0 || !step.span(address, address + size - 1)) return true;
-    if (touch_flag(current_, step.placed(address), is_store)) return true;
-    return touch_bytes(step, accessor_of(step, is_store), address, size, lane);
+    if (touch_flag(current_, step.placed(address), accessor.is_store)) return true;
+    return touch_bytes(step, accessor, address, size, lane);
 }
 
 Races::Accessor Races::accessor_of(const Step& step, bool is_store) const {
@@ -202,27 +206,27 @@ bool Races::touch_flag(uint32_t agent, uint32_t address, bool is_store) {
 bool Races::check(const Accessor& accessor, uint32_t address, uint8_t bytes) {
     Shadow::Word& word = shadow_.at(address);
     const Knowledge& known = warps_[current_];
-    Entry entry{accessor.time, accessor.pc, static_cast<uint16_t>(accessor.agent), bytes,
-                accessor.is_store};
+    Entry entry(accessor.time, accessor.pc, accessor.agent, bytes, accessor.is_store, accessor.path);
     bool is_load_of_warp = accessor.core && !accessor.is_store;
     if (is_load_of_warp && has_copies_ && is_dram(address)) copied(accessor.agent, address);
     for (const Entry& earlier : word) {
         // No agent has an access of this time in its clock yet, so nothing happened after it.
         bool is_same = earlier.agent == entry.agent && earlier.time == entry.time &&
-                       earlier.is_store == entry.is_store && (bytes & ~earlier.bytes) == 0;
+                       earlier.kind == entry.kind && (bytes & ~earlier.bytes) == 0;
         if (is_same) return true;
         if (!earlier.conflicts(bytes, accessor.is_store)) continue;
         Lack missing = lack(accessor, earlier, address, known);
         if (missing == Lack::None) continue;
         report_ = {earlier.agent,     earlier.time,
-                   earlier.pc,        earlier.is_store,
+                   earlier.pc,        earlier.is_store(),
                    address,           static_cast<uint32_t>(missing),
                    accessor.agent,    accessor.time,
                    accessor.is_store, 4};
         return false;
     }
     word.add(entry, [&](const Entry& earlier) {
-        return entry.is_store || earlier.agent == entry.agent ||
+        bool is_same_way = earlier.agent == entry.agent && earlier.path() == entry.path();
+        return entry.is_store() || is_same_way ||
                earlier.time <= known.complete[earlier.agent];
     });
     return true;
@@ -232,13 +236,17 @@ Lack Races::lack(const Accessor& accessor, const Entry& entry, uint32_t address,
                  const Knowledge& known) {
     uint32_t agent = entry.agent;
     bool is_of_unit = !accessor.core;
-    if (agent == accessor.own) return Lack::None;
+    if (agent == accessor.own) {
+        bool is_same_way = entry.path() == accessor.path || entry.path() == Path::Any ||
+                           accessor.path == Path::Any || entry.time <= known.complete[agent];
+        return is_same_way ? Lack::None : Lack::Path;
+    }
     // The model of the units checks their works against each other.
     if (is_of_unit && agent >= warps_.size()) return Lack::None;
     if (entry.time > known.complete[agent]) {
         return is_of_unit && agent == current_ ? Lack::Command : Lack::Order;
     }
-    if (!is_dram(address) || !entry.is_store) return Lack::None;
+    if (!is_dram(address) || !entry.is_store()) return Lack::None;
     if (!is_of_unit && core_of(agent) == *accessor.core) return Lack::None;
     if (entry.time > known.fenced[agent]) return Lack::Fence;
     if (is_of_unit || accessor.is_store) return Lack::None;

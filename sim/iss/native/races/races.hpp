@@ -30,8 +30,9 @@ struct TileOperand;
 extern "C" {
 
 // Why two accesses have no order. `Command`: the warp has not waited for its own access before it
-// starts a unit. `Update`: lanes of a warp update one word at once.
-enum class Lack : uint32_t { None, Order, Fence, Copy, Command, Update };
+// starts a unit, `Path`: before it accesses the word at its other address. `Update`: lanes of a warp
+// update one word at once.
+enum class Lack : uint32_t { None, Order, Fence, Copy, Command, Update, Path };
 
 // The earlier access of a race, and agent, time, kind and bytes of the later one. Agents from the
 // number of warps on are streams.
@@ -82,6 +83,7 @@ private:
         uint32_t agent, time, pc, own;
         std::optional<uint32_t> core;  // of a warp
         bool is_store;
+        Path path = Path::Any;
     };
     struct Copy {
         uint64_t fence = 0;
@@ -117,7 +119,8 @@ private:
     bool touch_bytes(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
                      uint32_t lane);
     bool access(Step& step, uint32_t size, bool is_store);
-    bool touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane);
+    bool touch(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
+               uint32_t lane);
     bool keeps_updates(Step& step, const Addresses& addresses, uint32_t size);
     void record_load(Step& step, const Addresses& addresses);
     bool touch_flag(uint32_t agent, uint32_t address, bool is_store);

@@ -8,15 +8,26 @@
 
 namespace spica {
 
+// Way of an access to shared memory: at its base, or through a window. `Any` has no order to lose.
+enum class Path : uint8_t { Any, Base, Window };
+
 // Access of an agent at a time of its clock to the bytes of a word that `bytes` selects.
 struct Entry {
     uint32_t time, pc;
     uint16_t agent;
-    uint8_t bytes;
-    bool is_store;
+    uint8_t bytes, kind;
 
+    Entry() = default;
+    Entry(uint32_t time, uint32_t pc, uint32_t agent, uint8_t bytes, bool is_store, Path path)
+        : time(time),
+          pc(pc),
+          agent(static_cast<uint16_t>(agent)),
+          bytes(bytes),
+          kind(static_cast<uint8_t>(static_cast<uint32_t>(path) << 1 | is_store)) {}
+    bool is_store() const { return kind & 1; }
+    Path path() const { return static_cast<Path>(kind >> 1); }
     bool conflicts(uint8_t others, bool with_store) const {
-        return (bytes & others) != 0 && (is_store || with_store);
+        return (bytes & others) != 0 && (is_store() || with_store);
     }
 };
 
@@ -37,7 +48,7 @@ public:
             for (uint32_t k = 0; k < size_; ++k) {
                 const Entry& other = all[k];
                 bool is_replaced = (other.bytes & ~entry.bytes) == 0 &&
-                                   (entry.is_store || !other.is_store) && is_earlier(other);
+                                   (entry.is_store() || !other.is_store()) && is_earlier(other);
                 if (!is_replaced) all[size++] = other;
             }
             if (size == (many_.empty() ? few_.size() : many_.size())) {

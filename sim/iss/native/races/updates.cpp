@@ -71,7 +71,7 @@ bool Races::keeps_updates(Step& step, const Addresses& addresses, uint32_t size)
             for_lanes(same & load.lanes, [&](uint32_t other) {
                 lost |= uint32_t{load.words[other] == (address & ~3u)} << other;
             });
-            if (!is_kept || std::popcount(lost) < 2 || is_flag(address)) return;
+            if (!is_kept || std::popcount(lost) < 2 || is_flag(step.placed(address))) return;
             uint32_t time = warps_[current_].complete[current_] + 1;
             report_ = {current_, time,     load.pc, 0, address, static_cast<uint32_t>(Lack::Update),
                        current_, time,     1,       size};
