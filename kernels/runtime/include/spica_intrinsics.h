@@ -38,6 +38,8 @@ SPICA_CSR_READ_(vx_hart_id, SPICA_CSR_MHARTID)
 SPICA_CSR_READ_(vx_num_threads, SPICA_CSR_NUM_THREADS)
 SPICA_CSR_READ_(vx_num_warps, SPICA_CSR_NUM_WARPS)
 SPICA_CSR_READ_(vx_num_cores, SPICA_CSR_NUM_CORES)
+SPICA_CSR_READ_(spica_cluster_id, SPICA_CSR_CLUSTER_ID)
+SPICA_CSR_READ_(spica_num_clusters, SPICA_CSR_NUM_CLUSTERS)
 SPICA_CSR_READ_(vx_thread_mask, SPICA_CSR_THREAD_MASK)
 SPICA_CSR_READ_(vx_warp_mask, SPICA_CSR_WARP_MASK)
 SPICA_CSR_READ_(spica_cycles, SPICA_CSR_MCYCLE)
@@ -118,6 +120,13 @@ SPICA_INLINE void spica_end(void)
 SPICA_INLINE void *spica_shared(void)
 {
     return (void *)SPICA_SHARED_BASE;
+}
+
+/* Window of a machine of several clusters to the shared memory of one of them, also the own. A fence
+ * orders accesses to a word at this address and at that of spica_shared. */
+SPICA_INLINE void *spica_cluster_shared(uint32_t cluster)
+{
+    return (void *)(SPICA_CLUSTER_WINDOWS + cluster * SPICA_CLUSTER_WINDOW_BYTES);
 }
 
 /* Argument words that the host placed for this run. */
