@@ -31,7 +31,7 @@ def measure(quick: bool, progress: Progress) -> Iterator[dict]:
 
 def matrix_ports(config: MachineConfig) -> dict:
     """Return the cost of shared memory with and without the ports of the matrix unit."""
-    ports = cluster_ports(config)
+    ports = cluster_ports(config, config.clusters)
     others = len(ports.read_sizes) - 2 * len(config.units)
     without = replace(ports, read_sizes=ports.read_sizes[-others:])
     costs = {}

@@ -65,7 +65,7 @@ def generate(
 
     """
     config = configured(preset, settings)
-    require_rtl(config)
+    require_rtl(config, config.clusters)
     if output.exists() and not output.is_dir():
         raise UserError(f"--output must be a folder, not the file {output}")
     limits = macro_limits(sram_macros, sram_minimum, sram_words)

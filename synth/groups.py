@@ -16,6 +16,7 @@ OUTSIDE: Mapping[Port, tuple[str, ...]] = {
         "Transactions",
         "SharedLanes",
         "UnitRegisterPort",
+        "RemotePort",
     ),
 }
 #: Classes of all tensor units, of any style.
@@ -47,6 +48,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "LineMasters",
         "AxiMux",
         "UnitRegisterBus",
+        "ClusterNetwork",
     ),
     "control": (
         "Machine",

@@ -156,13 +156,13 @@ def config_of(config: MachineConfig, preset: str) -> Facts:
 
 def verilog_of(config: MachineConfig, preset: str) -> Facts:
     """Emit a preset; return its Verilog, JSON description and C header."""
-    require_rtl(config)
+    require_rtl(config, config.clusters)
     return verilog_facts(emit_cached(config, preset))
 
 
 def area_of(config: MachineConfig, preset: str) -> Facts:
     """Synthesise a preset, one block at a time; return its area and depth."""
-    require_rtl(config)
+    require_rtl(config, config.clusters)
     return area_facts(area_report(measure_cluster(config, preset, workers=1)))
 
 

@@ -224,7 +224,7 @@ def machines_of(presets: Sequence[str], settings: Sequence[str], sweep: str | No
         (config,) = machines.values()
         machines = swept(config, field.strip(), [value.strip() for value in values.split(",")])
     for config in machines.values():
-        require_rtl(config)
+        require_rtl(config, config.clusters)
     return machines
 
 

@@ -69,7 +69,7 @@ def fpga(
     known = PRESETS | ARRAYS
     config = changed(known[choose("preset", preset, known)], settings)
     if isinstance(config, MachineConfig):
-        require_rtl(config)
+        require_rtl(config, config.clusters)
     hertz = target.frequency if frequency is None else 1e6 * frequency
     if not target.frequency <= hertz <= 1e9:
         raise UserError(

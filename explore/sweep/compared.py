@@ -66,6 +66,6 @@ def compared(
                 progress("checking the problem", number, len(runs))
             run.require_possible()
         if has_area:
-            require_rtl(run.config)
+            require_rtl(run.config, run.config.clusters)
     workers = {"jobs": jobs, "scheduler": scheduler}
     return sweep(plan, has_area=has_area, progress=progress, has_steps=True, **workers)

@@ -40,7 +40,7 @@ class AreaMeasurement:
 
     def record(self, progress: Progress | None = None) -> Record:
         """Synthesise the machine; return its area and depth."""
-        require_rtl(self.config)
+        require_rtl(self.config, self.config.clusters)
         if progress is not None:
             progress("measuring the area", 0, 1)
         measured = measure_cluster(self.config, "cluster", workers=1)  # one of many processes

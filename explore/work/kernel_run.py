@@ -39,7 +39,7 @@ class KernelRun(Run):
         """Raise `UserError` if the machine cannot run the kernel; nothing is built."""
         workload, options = self.workload, self.options
         if options.engine != MODEL:
-            require_rtl(self.config)
+            require_rtl(self.config, self.config.clusters)
             options = with_memory(self.config, options)
         if self.energy is not None:
             require_event_run(self.config, options)

@@ -22,6 +22,8 @@ from ..config.rtl_support import require_rtl
 from ..core.core import Core
 from ..isa.memory_map import in_cluster, unit_bases
 from ..lib.axi_mux import AxiMux
+from ..lib.interfaces.remote_memory import RemoteSignature
+from ..lib.interfaces.shared_memory import NarrowSignature
 from ..lib.register_bus import RegisterSignature
 from ..memory.dma.dma import Dma
 from ..memory.memory_unit.memory_unit import MemoryUnit
@@ -89,6 +91,10 @@ class Cluster(wiring.PureInterface):
         Only with cores, as `unheard` and `units_busy`: `start` starts all of them.
     entry, arguments : In(32)
         Only with several clusters, constant from the start on: see `LaunchSignature`.
+    remote : Out(RemoteSignature(config.shared.port, clusters)).array(cores)
+        Accesses of each core through windows; only with several clusters.
+    window : In(NarrowSignature(config.shared.port))
+        Those to shared memory of this cluster; likewise.
     unheard : Out(1)
         A command word of a core reached no matrix unit.
     units_busy : Out(1)
@@ -104,13 +110,13 @@ class Cluster(wiring.PureInterface):
     def __init__(
         self, config: ClusterConfig, place: ClusterPlace | None = None, *, observed: bool = False
     ):
-        require_rtl(config)
-        self.config, self.observed = config, observed
         self.place = place = place or ClusterPlace()
+        require_rtl(config, place.clusters)
+        self.config, self.observed = config, observed
         units = len(unit_bases(len(config.units), has_dma=config.dma is not None))
         members: dict[str, Any] = {
             "registers": In(RegisterSignature(UNIT_WIDTH)).array(units),
-            "events": Out(counter_events(cluster_counters(config))),
+            "events": Out(counter_events(cluster_counters(config, place.clusters))),
             **dict.fromkeys(("dma_works", "matrix_works", "error"), Out(1)),
         }
         master = master_signature(config)
@@ -122,7 +128,13 @@ class Cluster(wiring.PureInterface):
             domains += ["bus", *core_domains(config, place.number)]
         members |= {f"{domain}_busy": Out(1) for domain in domains}
         if place.clusters > 1:
-            members |= {"entry": In(32), "arguments": In(32)}
+            remote = RemoteSignature(config.shared.port, place.clusters)
+            members |= {
+                "entry": In(32),
+                "arguments": In(32),
+                "remote": Out(remote).array(config.cores),
+                "window": In(NarrowSignature(config.shared.port)),
+            }
         members |= observed_ports(config, place.number) if observed else {}
         super().__init__(wiring.Signature(members), path=(in_cluster(place.number, "cluster"),))
 
@@ -139,7 +151,7 @@ class Cluster(wiring.PureInterface):
         """
         config = self.config
         dmas = [] if config.dma is None else [Dma(DmaBlockConfig.of(config))]
-        shared = SharedMemory(cluster_ports(config))
+        shared = SharedMemory(cluster_ports(config, self.place.clusters))
         matrices: list[Any] = [
             matrix_style_of(unit).component(MatrixUnitConfig.of(config, number))
             for number, unit in enumerate(config.units)
@@ -169,7 +181,7 @@ class Cluster(wiring.PureInterface):
             self.error.eq(Cat(block.error for block in (*dmas, *matrices)).any()),
             *(
                 self.events[counter.name].eq(counter.times(sources[counter.unit]))
-                for counter in cluster_counters(config)
+                for counter in cluster_counters(config, self.place.clusters)
             ),
         ]
         if self.observed:
@@ -240,7 +252,7 @@ class Cluster(wiring.PureInterface):
         cores, memory_units = [], []
         for number, domain in enumerate(self.core_domains):
             core = Core(CoreBlockConfig.of(config, self.place.clusters))
-            memory_unit = MemoryUnit(MemoryUnitConfig.of(config))
+            memory_unit = MemoryUnit(MemoryUnitConfig.of(config, self.place.clusters))
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
             self.keep_awake(m, domain, core.busy | memory_unit.busy)
@@ -250,6 +262,8 @@ class Cluster(wiring.PureInterface):
                 connect(m, memory_unit.row, rows[number])
             cores.append(core)
             memory_units.append(memory_unit)
+        if self.place.clusters > 1:
+            connect(m, flipped(self.window), narrow[-1])
         for name, number, port in tensor_ports(config):
             connect(m, getattr(cores[number], port), reads[name])
         waits: list[Value] = []
@@ -291,6 +305,7 @@ class Cluster(wiring.PureInterface):
             memory_unit.invalidate_data.eq(core.invalidate_data),
         ]
         if self.place.clusters > 1:
+            connect(m, memory_unit.remote, flipped(self.remote[number]))
             m.d.comb += [
                 core.launch.cluster.eq(self.place.number),
                 core.launch.core.eq(index),

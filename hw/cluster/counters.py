@@ -93,9 +93,9 @@ def matrix_counters(config: ClusterConfig) -> list[Counter]:
     ]
 
 
-def shared_counters(config: ClusterConfig) -> list[Counter]:
+def shared_counters(config: ClusterConfig, clusters: int) -> list[Counter]:
     """Return the counters of shared memory: words moved and accesses held, per port."""
-    ports = cluster_ports(config)
+    ports = cluster_ports(config, clusters)
     read_names, write_names = port_names(config)
     table = []
     for kind, names, sizes in (
@@ -208,11 +208,11 @@ def cache_counters(config: ClusterConfig) -> list[Counter]:
     ]
 
 
-def cluster_counters(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of the events of a cluster, without addresses."""
+def cluster_counters(config: ClusterConfig, clusters: int = 1) -> list[Counter]:
+    """Return the counters of the events of one of `clusters`, without addresses."""
     return [
         *matrix_counters(config),
-        *shared_counters(config),
+        *shared_counters(config, clusters),
         *(dma_counters(config) if config.dma is not None else ()),
         *tensor_counters(config),
         *cache_counters(config),

@@ -14,6 +14,7 @@ from .blocks import (
 )
 from .cache import CacheConfig
 from .cluster import MOST_UNITS, ClusterConfig
+from .cluster_network import ClusterNetworkConfig
 from .core import CoreConfig, PipelineConfig
 from .l2 import L2Config
 from .machine import MachineConfig
@@ -30,6 +31,7 @@ __all__ = [
     "CacheConfig",
     "ClusterBarrierConfig",
     "ClusterConfig",
+    "ClusterNetworkConfig",
     "CoreAccessConfig",
     "CoreBlockConfig",
     "CoreConfig",

@@ -1,6 +1,6 @@
 """Configs of the blocks of a cluster: each holds only the parameters that its block depends on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from amaranth.utils import ceil_log2
@@ -9,6 +9,7 @@ from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig, PipelineConfig
 from .memory import AxiConfig, DmaConfig, SharedPortConfig
+from .parts import OPTIONAL
 from .unit import UnitConfig
 
 __all__ = [
@@ -194,6 +195,8 @@ class MemoryUnitConfig:
     shared : SharedPortConfig
     row_bytes : int or None
         Bytes of a row of shared memory, for the row port; None without one.
+    clusters : int
+        Clusters of the machine. With several, all have windows.
 
     """
 
@@ -204,10 +207,11 @@ class MemoryUnitConfig:
     axi: AxiConfig
     shared: SharedPortConfig
     row_bytes: int | None = None
+    clusters: int = field(default=1, metadata=OPTIONAL)
 
     @classmethod
-    def of(cls, cluster: ClusterConfig) -> "MemoryUnitConfig":
-        """Return the config of the memory unit of each core of a cluster."""
+    def of(cls, cluster: ClusterConfig, clusters: int = 1) -> "MemoryUnitConfig":
+        """Return the config of the memory unit of each core of a cluster, one of `clusters`."""
         return cls(
             core=CoreAccessConfig.of(core_of(cluster)),
             cores=cluster.cores,
@@ -216,6 +220,7 @@ class MemoryUnitConfig:
             axi=cluster.axi,
             shared=cluster.shared.port,
             row_bytes=cluster.row_bytes,
+            clusters=clusters,
         )
 
 

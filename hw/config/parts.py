@@ -3,7 +3,11 @@
 from dataclasses import fields
 from typing import Any, TypeVar
 
-__all__ = ["part_of"]
+__all__ = ["OPTIONAL", "part_of"]
+
+#: Metadata of a field that is an option of a block: a config has the name that it would have
+#: without the field while the field has its default (`describe`).
+OPTIONAL = {"optional": True}
 
 Part = TypeVar("Part")
 

@@ -10,15 +10,17 @@ __all__ = ["require_rtl"]
 NARROW_PORTS = 256
 
 
-def require_rtl(config: ClusterConfig) -> None:
-    """Raise if a cluster has parts that exist as models only."""
+def require_rtl(config: ClusterConfig, clusters: int = 1) -> None:
+    """Raise if one of `clusters` has parts that exist as models only."""
     if config.core is None:
         return
     if config.tensor is not None:
         config.tensor.require_memory(config.shared)
     ports = config.cores * config.core_shared_ports
-    if ports > NARROW_PORTS:
+    # Several clusters have one port more, for each other.
+    most = NARROW_PORTS - (clusters > 1)
+    if ports > most:
         raise UserError(
-            f"core.shared_ports must give {config.cores} cores at most {NARROW_PORTS} ports of "
+            f"core.shared_ports must give {config.cores} cores at most {most} ports of "
             f"shared memory in RTL, not {config.core_shared_ports} each"
         )

@@ -60,12 +60,18 @@ class SharedBlock(Component):
         return self.build(platform)
 
 
+def is_left_out(field: dataclasses.Field, value) -> bool:
+    """Return whether a description lacks a field: an option, `OPTIONAL`, at its default."""
+    return bool(field.metadata.get("optional")) and value == field.default
+
+
 def describe(value) -> str:
     """Return a text that is equal exactly for equal configs, in every process."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = ", ".join(
             f"{field.name}={describe(getattr(value, field.name))}"
             for field in dataclasses.fields(value)
+            if not is_left_out(field, getattr(value, field.name))
         )
         return f"{type(value).__qualname__}({fields})"
     if isinstance(value, tuple | list):

@@ -50,7 +50,7 @@ def counter_table(config: MachineConfig) -> list[Counter]:
     Raise `UserError` if those of all clusters are more than the host's map has room for. One
     cluster has at most 4 * 9 + 2 * (8 + 32 + 4 + 4) + 3 + 3 + 4 * 4 + 1 + 3 + 21 of 480.
     """
-    own = cluster_counters(config)
+    own = cluster_counters(config, config.clusters)
     counters = [
         replace(
             counter,

@@ -7,13 +7,14 @@ from ..cluster import observation
 from ..cluster.cluster import Cluster, ClusterPlace, unit_domains
 from ..cluster.cores import core_domains
 from ..cluster.counters import cluster_counters
-from ..config import MachineConfig, RunControlConfig
+from ..config import ClusterNetworkConfig, MachineConfig, RunControlConfig
 from ..emit.component import Component
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, in_cluster
 from ..lib.axi import Axi4LiteSignature, Axi4Signature
 from ..lib.axi_mux import AxiMux
 from ..lib.probes import relay
 from ..memory.l2.l2_slice import L2Slice
+from .cluster_network import ClusterNetwork
 from .counters import l2_counters
 from .host_control import Control, ControlConfig
 from .l2_place import machine_l2, machine_mux
@@ -41,7 +42,8 @@ class Machine(Component):
                                     └───────── flush ───────────────┘
 
     Control and run control are in ``sync``, the slices in the domain ``bus`` of the clusters'
-    multiplexers, one before each master, with a multiplexer of several clusters. Without cores the
+    multiplexers, one before each master, with a multiplexer of several clusters. In ``sync`` is
+    also the network by which cores reach the shared memory of several clusters. Without cores the
     DMA drives the masters directly, uncached. The domains of a cluster and their clocks: see
     `Cluster`.
 
@@ -91,9 +93,11 @@ class Machine(Component):
             *(
                 control.events[in_cluster(number, counter.name)].eq(cluster.events[counter.name])
                 for number, cluster in enumerate(clusters)
-                for counter in cluster_counters(self.config)
+                for counter in cluster_counters(self.config, self.config.clusters)
             ),
         ]
+        if self.config.clusters > 1:
+            self.add_network(m, clusters)
         if self.config.cores:
             self.add_run_control(m, control, clusters)
         else:
@@ -121,6 +125,17 @@ class Machine(Component):
                 relay(m, getattr(cluster, name), getattr(self, name))
             clusters.append(cluster)
         return clusters
+
+    def add_network(self, m: Module, clusters: list[Cluster]) -> None:
+        """Add the network by which the cores of all clusters reach the shared memory of each."""
+        m.submodules.cluster_network = network = ClusterNetwork(
+            ClusterNetworkConfig.of(self.config)
+        )
+        remotes = [remote for cluster in clusters for remote in cluster.remote]
+        for remote, port in zip(remotes, network.core, strict=True):
+            connect(m, remote, port)
+        for port, cluster in zip(network.shared, clusters, strict=True):
+            connect(m, port, cluster.window)
 
     @property
     def masters(self) -> list:

@@ -130,7 +130,7 @@ def run_workload(
     if options.engine != MODEL:
         options = with_memory(config, options)
         if isinstance(options.memory, DramConfig):
-            require_rtl(config)  # before anything is generated
+            require_rtl(config, config.clusters)  # before anything is generated
     settings = workload.pose(preset, config, options)
 
     def new() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tests of the cost of single blocks: cells, memories, and depth between registers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from amaranth.lib import wiring
@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from spica.hw.arith.float.fma import Fma, FmaConfig
 from spica.hw.arith.special.special_function import SpecialFunction, SpecialFunctionConfig
 from spica.hw.cluster.cluster_barrier import ClusterBarrier, ClusterBarrierConfig
-from spica.hw.config import CoreBlockConfig, CoreConfig
+from spica.hw.config import ClusterNetworkConfig, CoreBlockConfig, CoreConfig
 from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.divergence_stack import DivergenceStack
 from spica.hw.core.control.redirects import Redirects
@@ -36,10 +36,12 @@ from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
 from spica.hw.core.units.integer.integer_lanes import IntegerLanes
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
+from spica.hw.machine.cluster_network import ClusterNetwork
 from spica.hw.presets import PRESETS
 from spica.synth.budgets import DEPTH, too_deep
 from spica.synth.measure import measure
 from support.core.small_core import small_core
+from support.memory.remote_path import RemotePath
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,12 @@ def of_core(block, cells: int | None, depth: int = DEPTH, *, sram_bits=None, **f
     return Limits(make=make, cells=cells, depth=depth, sram_bits=sram_bits)
 
 
+def network_of(preset: str, clusters: int) -> ClusterNetwork:
+    """Return the network of a machine of several clusters of a preset."""
+    machine = replace(PRESETS[preset], clusters=clusters, units=())
+    return ClusterNetwork(ClusterNetworkConfig.of(machine))
+
+
 TEXTBOOK = {"threads": 32, "banks": 16, "bank_mapping": "thread"}
 BITS = 64 * 32 * 8 * 8  # of the registers of the default core
 LIMITS = {
@@ -70,6 +78,7 @@ LIMITS = {
     "cluster_barrier": Limits(
         make=lambda: ClusterBarrier(ClusterBarrierConfig(cores=8, barriers=16)), cells=280, depth=35
     ),
+    "cluster_network": Limits(make=lambda: network_of("tiny", 2), cells=75, nand2=2700, depth=10),
     "barrier": Limits(make=lambda: Barrier(small_core(cores=1, warps=8)), cells=110, depth=35),
     "barrier 4": Limits(make=lambda: Barrier(small_core(cores=4, warps=8)), cells=110, depth=35),
     "divergence_stack": of_core(DivergenceStack, 60, 20, sram_bits=8 * 8 * (8 + 8 + 30)),
@@ -126,6 +135,12 @@ LARGE = {
     "integer_unit 4": of_core(IntegerUnit, 560, multiply_latency=4),
     "integer_unit two lanes": of_core(IntegerUnit, 270, integer_lanes=2),
     "integer_unit of a thread": of_core(IntegerUnit, 140, warps=1, threads=1),
+    "cluster_network 8": Limits(
+        make=lambda: network_of("virgo", 8), cells=2100, nand2=85_000, depth=40
+    ),
+    "remote_path 8": Limits(
+        make=lambda: RemotePath(replace(PRESETS["virgo"], clusters=8, units=())), depth=55
+    ),
     # All but products leave room for dispatch.
     "integer_lanes": of_core(IntegerLanes, None, DEPTH // 2),
 }

@@ -10,6 +10,8 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import (
+    CLUSTER_WINDOW_BYTES,
+    CLUSTER_WINDOWS,
     CONSOLE_BASE,
     CONSOLE_LANES,
     COUNTER_DUMP,
@@ -17,6 +19,7 @@ from ...isa.memory_map import (
     MATRIX_STRIDE,
     PRINT_BYTES,
     SHARED_BASE,
+    cluster_window,
     unit_bases,
 )
 from ...lib.address_range import is_dram, within
@@ -37,6 +40,12 @@ def is_register(config: MemoryUnitConfig, address: Value) -> Value:
     return Cat(hits).any()
 
 
+def is_remote(config: MemoryUnitConfig, address: Value) -> Value:
+    """Return whether a byte address is in the window of a cluster, within shared memory."""
+    behind = address[config.shared.address_width : exact_log2(CLUSTER_WINDOW_BYTES)]
+    return within(address, CLUSTER_WINDOWS, cluster_window(config.clusters)) & ~behind.any()
+
+
 def targets(config: MemoryUnitConfig, address: Value, is_store: Value, strobes: Value) -> Value:
     """Return the target of a lane's access."""
     shared_end = SHARED_BASE + config.shared.size
@@ -50,6 +59,8 @@ def targets(config: MemoryUnitConfig, address: Value, is_store: Value, strobes: 
         Target.SHARED: within(address, SHARED_BASE, shared_end),
         Target.DEVICE: is_register(config, address) & strobes.all(),
     }
+    if config.clusters > 1:
+        choices[Target.REMOTE] = is_remote(config, address)
     value = C(0, 3)
     for target, chosen in choices.items():
         value = value | Mux(chosen, C(target.value, 3), 0)
@@ -60,11 +71,11 @@ class Coalescer(SharedBlock):
     """Coalescer: each group is the lowest remaining lane and all lanes that can join it.
 
     Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no
-    target. An access to the console or to a register is a group of its own; a register access
-    that is not a whole word has no target. Lanes of shared memory in one aligned row are marked
-    for the row port. A group leaves 1 cycle after its request was accepted, then one per cycle.
-    The next request may be accepted in the cycle in which the last group of a request leaves, so
-    a request of one group takes one cycle. `o` depends on registers only.
+    target. An access to the console, to a register or through a window is a group of its own; a
+    register access that is not a whole word has no target. Lanes of shared memory in one aligned
+    row are marked for the row port. A group leaves 1 cycle after its request was accepted, then one
+    per cycle. The next request may be accepted in the cycle in which the last group of a request
+    leaves, so a request of one group takes one cycle. `o` depends on registers only.
 
     Parameters
     ----------
@@ -136,6 +147,8 @@ class Coalescer(SharedBlock):
             for lane in lanes
         ]
         alone = (target == Target.CONSOLE) | (target == Target.DEVICE)
+        if config.clusters > 1:
+            alone = alone | (target == Target.REMOTE)
         group = Mux(alone, first, left & Cat(like_first))
         o = self.o.payload
         m.d.comb += [

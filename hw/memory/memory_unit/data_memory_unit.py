@@ -6,12 +6,12 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import WORD_BYTES, MemoryUnitConfig
+from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.core_memory import data_request_layout, data_response_layout
+from ...lib.interfaces.remote_memory import RemoteSignature
 from ...lib.interfaces.shared_memory import NarrowSignature, RowSignature
 from ...lib.merge import Merge
-from ...lib.one_hot import lowest, select
 from ...lib.register_bus import RegisterSignature
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
@@ -22,7 +22,9 @@ from ..l1.data_cache_layouts import beat_write_layout, data_cache_events
 from ..l1.signatures import line_beat_layout, line_read_layout
 from .beat_lanes import stored_beat, word_of
 from .coalescer import Coalescer
+from .immediate_replies import answer_here
 from .layouts import WINDOW_WIDTH, Target, group_layout, reply_layout
+from .remote_port import RemotePort
 from .shared_lanes import SharedLanes
 from .transactions import Transactions
 from .unit_register_port import UnitRegisterPort
@@ -44,12 +46,13 @@ class DataMemoryUnit(SharedBlock):
 
     Hits thus have a latency of 2 cycles. The throughput is one beat per cycle. Accesses to one
     beat take effect in the order of their requests, within a request the lowest lane first;
-    others in any order. All accesses to unit registers are in order too, one lane at a time. One
-    that its unit stalls delays no other access. Responses are partial and in any order, one per
-    cycle: those of shared memory first, then loads from DRAM and others in turn. A store to DRAM
-    is answered 1 cycle after it is done, a store to a register 1 cycle after its unit accepts it.
-    An access without a target is answered with an error after 2 cycles, like one that DRAM or a
-    unit refuses. Writes of other masters to DRAM are visible at the latest after `invalidate`.
+    others in any order. All accesses to unit registers are in order too, one lane at a time, and so
+    are those through windows. One that its unit or a cluster stalls delays no other access.
+    Responses are partial and in any order, one per cycle: those of shared memory first, then loads
+    from DRAM and others in turn. A store to DRAM is answered 1 cycle after it is done, a store to a
+    register 1 cycle after its unit accepts it. An access without a target is answered with an error
+    after 2 cycles, like one that DRAM or a unit refuses. Writes of other masters to DRAM are
+    visible at the latest after `invalidate`.
 
     Parameters
     ----------
@@ -66,6 +69,8 @@ class DataMemoryUnit(SharedBlock):
         Likewise; only if `row_bytes` is not None.
     device : Out(RegisterSignature(14))
         To registers of units, by byte addresses in their window; only with a DMA.
+    remote : Out(RemoteSignature(config.shared, config.clusters))
+        To shared memory of all clusters; only with several.
     console : Out(stream.Signature(8))
         Bytes stored to the console.
     reads : Out(CacheReadsSignature(…))
@@ -93,6 +98,8 @@ class DataMemoryUnit(SharedBlock):
         }
         if config.has_dma:
             members |= {"device": Out(RegisterSignature(WINDOW_WIDTH))}
+        if config.clusters > 1:
+            members |= {"remote": Out(RemoteSignature(config.shared, config.clusters))}
         if config.row_bytes is not None:
             members |= {"row": Out(RowSignature(config.shared, config.row_bytes))}
         super().__init__(members)
@@ -103,8 +110,10 @@ class DataMemoryUnit(SharedBlock):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.transactions = transactions = Transactions(config)
         m.submodules.cache = cache = DataCache(data_mshr_config(config))
-        m.submodules.replies = replies = Merge(reply_layout(config), 3 if config.has_dma else 2)
-        here, stores, *registers = replies.i
+        inputs = 2 + config.has_dma + (config.clusters > 1)
+        m.submodules.replies = replies = Merge(reply_layout(config), inputs)
+        here, stores, *others = replies.i
+        registers, windows = others[: config.has_dma], others[config.has_dma :]
         # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
         m.submodules.requests = requests = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), requests.i)
@@ -130,11 +139,11 @@ class DataMemoryUnit(SharedBlock):
             answered_id=answer.payload.id,
         )
         takes, part, is_busy = self.share(m, group, answer.valid | replies.o.valid)
-        devices = [self.access_registers(m, group, replied) for replied in registers]
-        accepts = [accepted for accepted, _ in devices]
-        m.d.comb += group.ready.eq(
-            Cat(transactions.goes, self.answer_here(m, group, here), takes, *accepts).any()
-        )
+        lanes = [self.access_registers(m, group, replied) for replied in registers]
+        lanes += [self.access_windows(m, group, replied) for replied in windows]
+        accepts = [accepted for accepted, _ in lanes]
+        is_answered = answer_here(m, config, group, flipped(self.console), here)
+        m.d.comb += group.ready.eq(Cat(transactions.goes, is_answered, takes, *accepts).any())
         self.respond(m, part, answer, replies.o)
         m.d.comb += self.busy.eq(
             Cat(
@@ -142,7 +151,7 @@ class DataMemoryUnit(SharedBlock):
                 coalescer.busy,
                 transactions.busy,
                 replies.o.valid,
-                *(waits for _, waits in devices),
+                *(waits for _, waits in lanes),
                 self.console.valid,
                 is_busy,
                 cache.busy,
@@ -220,36 +229,19 @@ class DataMemoryUnit(SharedBlock):
         ]
         return is_device & unit_registers.i.ready, unit_registers.busy
 
-    def answer_here(self, m: Module, group: stream.Interface, answer: stream.Interface) -> Value:
-        """Reply to a group that needs no memory; return whether it is accepted."""
-        access = group.payload
-        numbers = range(self.config.core.request_lanes)
-        m.submodules.printed = printed = Queue(8, 2)
-        connect(m, printed.o, flipped(self.console))
-        strobes, is_byte, is_here = Signal(WORD_BYTES), Signal(), Signal()
-        prints = Signal()
-        stored = [
-            select(access.lanes, [access.data[n].word_select(byte, 8) for n in numbers])
-            for byte in range(WORD_BYTES)
-        ]
+    def access_windows(
+        self, m: Module, group: stream.Interface, answer: stream.Interface
+    ) -> tuple[Value, Value]:
+        """Access memory of all clusters; return whether a group is accepted, and `busy`."""
+        m.submodules.remote_port = remote_port = RemotePort(self.config)
+        connect(m, remote_port.remote, flipped(self.remote))
+        connect(m, remote_port.o, answer)
+        is_remote = group.payload.target == Target.REMOTE
         m.d.comb += [
-            # A group of the console is one lane.
-            strobes.eq(select(access.lanes, [access.strobes[n] for n in numbers])),
-            is_byte.eq(strobes == lowest(strobes)),
-            is_here.eq(
-                (access.target != Target.DRAM)
-                & (access.target != Target.SHARED)
-                & (access.target != Target.DEVICE)
-            ),
-            prints.eq((access.target == Target.CONSOLE) & is_byte),
-            answer.valid.eq(group.valid & is_here & (printed.i.ready | ~prints)),
-            answer.payload.tag.eq(access.tag),
-            answer.payload.lanes.eq(access.lanes),
-            answer.payload.error.eq(~prints & (access.target != Target.FORGOTTEN)),
-            printed.i.valid.eq(group.valid & prints & answer.ready),
-            printed.i.payload.eq(select(strobes, stored)),
+            remote_port.i.valid.eq(group.valid & is_remote),
+            remote_port.i.payload.eq(group.payload),
         ]
-        return answer.valid & answer.ready
+        return is_remote & remote_port.i.ready, remote_port.busy
 
     def share(self, m: Module, group: stream.Interface, others: Value):
         """Connect shared memory; return whether it accepts a group, its response, and its `busy`.

@@ -1,7 +1,7 @@
 """Record layouts between a core and the memories of its cluster."""
 
 from amaranth.lib import data, enum
-from amaranth.utils import exact_log2
+from amaranth.utils import ceil_log2, exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...isa.memory_map import WINDOW_BYTES
@@ -16,6 +16,7 @@ __all__ = [
     "group_layout",
     "memory_unit_events",
     "place_width",
+    "remote_layout",
     "reply_layout",
 ]
 
@@ -33,6 +34,7 @@ class Target(enum.Enum, shape=3):
     CONSOLE = 3
     FORGOTTEN = 4  #: stores are accepted and discarded
     DEVICE = 5  #: a register of the DMA or of a matrix unit
+    REMOTE = 6  #: shared memory of any cluster, through its window
 
 
 def place_width(config: MemoryUnitConfig) -> int:
@@ -68,6 +70,18 @@ def device_layout(config: MemoryUnitConfig) -> data.StructLayout:
         **{name: group[name] for name in ("tag", "is_store", "lanes")},
         "place": WINDOW_WIDTH - exact_log2(WORD_BYTES),
         "data": 8 * WORD_BYTES,
+    })
+
+
+def remote_layout(config: MemoryUnitConfig) -> data.StructLayout:
+    """Return the layout of one lane's access to a cluster's shared memory, ``place`` in words."""
+    group = group_layout(config).members
+    return data.StructLayout({
+        **{name: group[name] for name in ("tag", "is_store", "lanes")},
+        "cluster": ceil_log2(config.clusters),
+        "place": config.shared.address_width - exact_log2(WORD_BYTES),
+        "data": 8 * WORD_BYTES,
+        "mask": WORD_BYTES,
     })
 
 

@@ -13,6 +13,7 @@ from ...lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
+from ...lib.interfaces.remote_memory import RemoteSignature
 from ...lib.interfaces.shared_memory import NarrowSignature, RowSignature
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import ResponseSignature
@@ -52,7 +53,7 @@ class MemoryUnit(SharedBlock):
     Members
     -------
     fetch, fetched, invalidate : see `InstructionCache`
-    request, response, device, console, narrow, row : see `DataMemoryUnit`
+    request, response, device, remote, console, narrow, row : see `DataMemoryUnit`
     invalidate_data : In(1)
         Requests for data from the next cycle on return the contents of memory.
     axi : Out(Axi4Signature).array(config.axi.masters)
@@ -85,6 +86,8 @@ class MemoryUnit(SharedBlock):
         }
         if config.has_dma:
             members |= {"device": Out(RegisterSignature(WINDOW_WIDTH))}
+        if config.clusters > 1:
+            members |= {"remote": Out(RemoteSignature(config.shared, config.clusters))}
         if config.row_bytes is not None:
             members |= {"row": Out(RowSignature(config.shared, config.row_bytes))}
         super().__init__(members)
@@ -112,6 +115,8 @@ class MemoryUnit(SharedBlock):
             connect(m, data_side.narrow[p], flipped(self.narrow[p]))
         if self.config.has_dma:
             connect(m, data_side.device, flipped(self.device))
+        if self.config.clusters > 1:
+            connect(m, data_side.remote, flipped(self.remote))
         if self.config.row_bytes is not None:
             connect(m, data_side.row, flipped(self.row))
         m.d.comb += [

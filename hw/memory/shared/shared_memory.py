@@ -60,12 +60,13 @@ def tensor_ports(config: ClusterConfig) -> list[tuple[str, int, str]]:
     ]
 
 
-def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
-    """Return the ports of a cluster's shared memory, in the order of `port_names`.
+def cluster_ports(config: ClusterConfig, clusters: int = 1) -> SharedMemoryPorts:
+    """Return the ports of the shared memory of one of `clusters`, in the order of `port_names`.
 
-    Narrow ports are those of core 0, then of core 1, and so on. Row port n is that of core n.
+    Narrow ports are those of core 0, then of core 1, and so on. With several clusters the last one
+    is that of the cores of all clusters, behind their network. Row port n is that of core n.
     """
-    lanes = config.cores * config.core_shared_ports
+    lanes = config.cores * config.core_shared_ports + (clusters > 1)
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * dma_masters(config)
     operands = [size for unit in config.units for size in unit.reads.values()]

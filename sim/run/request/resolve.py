@@ -130,7 +130,7 @@ def host_run(request: Request, config: MachineConfig) -> Run:
         sizes = chosen_sizes(DIMENSIONS, request.size, request.single_sizes, USUAL)
     else:
         sizes = named_sizes(HOST_KERNEL, DIMENSIONS, request.sizes)
-    require_rtl(config)
+    require_rtl(config, config.clusters)
     return Run(
         kernel=HOST_KERNEL,
         driver="host",

@@ -122,7 +122,7 @@ def shared_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator
             moved = counted(counter, f"{kind}s", kind, event_bytes=counter.scale * WORD_BYTES)
             held = counted(events[f"{kind}_wait_{number}"], "stalled", "held")
             yield Track(title=f"shared {kind} {port}", manual=SHARED, series=(moved, held))
-    ports = cluster_ports(config)
+    ports = cluster_ports(config, config.clusters)
     for kind, title, most in (
         ("row", "shared rows", ports.row_ports),
         ("narrow", "shared lanes", ports.memory.narrow_ports),

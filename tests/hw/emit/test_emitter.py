@@ -16,6 +16,7 @@ from amaranth.hdl import Fragment, _nir
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from spica.hw.config.parts import OPTIONAL
 from spica.hw.emit import amaranth_patches
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.shared_block import SharedBlock, describe, module_name
@@ -331,6 +332,14 @@ def test_names_have_class_and_every_field():
         assert name_of(ScaleStep(replace(ElementConfig(), **change))) != name
 
 
+@dataclass(frozen=True, kw_only=True)
+class WithOption:
+    """Config with an option that most blocks do not have."""
+
+    width: int
+    ways: int = field(default=1, metadata=OPTIONAL)
+
+
 def test_module_names_do_not_depend_on_files():
     kind = type("Wire", (Wire,), {"__module__": "elsewhere"})
     kind.__qualname__ = Wire.__qualname__
@@ -350,6 +359,9 @@ def test_shared_block_can_be_the_top():
         ({"b": 1, "a": 2.5}, "{'b': 1, 'a': 2.5}"),
         (frozenset({3, 1, 2}), "{1, 2, 3}"),
         (ElementConfig(), "ElementConfig(width=8, deep=False, remark='')"),
+        (WithOption(width=2), "WithOption(width=2)"),
+        (WithOption(width=2, ways=1), "WithOption(width=2)"),
+        (WithOption(width=2, ways=3), "WithOption(width=2, ways=3)"),
     ],
 )
 def test_configs_are_described_alike_everywhere(value: Any, text: str):

@@ -38,7 +38,7 @@ def changed(config: MachineConfig, path: str) -> MachineConfig | None:
     for value in candidates(config, path):
         try:
             other = replaced(config, path.split("."), value)
-            require_rtl(other)
+            require_rtl(other, other.clusters)
         except (AttributeError, TypeError, ValueError, UserError):
             continue
         if other != config:

@@ -20,7 +20,7 @@ from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.sim.engine.testbench import Simulation
 from spica.sim.golden.memory.memory_unit.memory_unit import ClusterMemory
 from support.memory.axi_memory import interleaved_memories
-from support.memory.memory_unit_models import DeviceModel, Registers
+from support.memory.memory_unit_models import DeviceModel, Registers, RemoteModel
 from support.memory.shared_ports import SharedPorts
 from support.packing import Packing, Together
 
@@ -123,7 +123,7 @@ class MemoryUnitBench:
         refused: range = range(0),
     ):
         self.config, self.rng, self.stall = config, rng, stall
-        unit = MemoryUnitConfig.of(config)
+        unit = MemoryUnitConfig.of(config, config.clusters)
         self.dut, self.simulation = simulated_unit(unit)
         self.registers, self.golden_registers = Registers(), Registers()
         self.golden = ClusterMemory(unit, broken, self.golden_registers.access, refused=refused)
@@ -151,6 +151,9 @@ class MemoryUnitBench:
         if unit.has_dma:
             self.device = DeviceModel(self.dut, self.registers, rng, stall)
             self.models.append(self.device)
+        if unit.clusters > 1:
+            self.remote = RemoteModel(self.dut, unit, self.memory.windows, rng, stall)
+            self.models.append(self.remote)
 
     def write(self, address: int, data: bytes):
         """Write bytes to DRAM, in the machine and its model."""

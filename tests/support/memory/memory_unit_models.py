@@ -1,17 +1,21 @@
-"""Models of unit registers behind a core's memory unit in a bench."""
+"""Models of unit registers and of other clusters behind a core's memory unit in a bench."""
 
 import random
+from collections import defaultdict, deque
 
 from amaranth import Value
 
-from spica.hw.config import MachineConfig
+from spica.hw.config import MachineConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import SHARED_BASE, unit_bases
+from spica.hw.lib.interfaces.remote_memory import remote_request
 from spica.hw.lib.register_bus import register_request
 from spica.hw.memory.memory_unit.layouts import WINDOW_WIDTH
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
+from spica.hw.memory.memory_unit.remote_port import remote_flights
+from spica.sim.golden.memory.dma.dma import SparseMemory
 from support.packing import Packing
 
-__all__ = ["REFUSED_OFFSET", "DeviceModel", "Registers", "register_address"]
+__all__ = ["REFUSED_OFFSET", "DeviceModel", "Registers", "RemoteModel", "register_address"]
 
 #: Accesses to registers of a unit from this offset on are refused.
 REFUSED_OFFSET = 0xC0
@@ -82,3 +86,73 @@ class DeviceModel:
         else:
             self.ready = int(valid and self.rng.random() >= self.stall)
         return [self.ready, *answers]
+
+
+class RemoteModel:
+    """Shared memories of all clusters behind the memory unit: random stalls and latencies.
+
+    Responses are in order. With a `stall` of 0 every request is accepted, and answered after the
+    latency of a network without other requests. Asserted: a refused request stays, requests to
+    another cluster wait for all responses, and there are not too many.
+
+    Attributes
+    ----------
+    accepted, answered : list of int
+        Cycles of acceptances and responses.
+
+    """
+
+    def __init__(
+        self,
+        dut: MemoryUnit,
+        config: MemoryUnitConfig,
+        memories: defaultdict[int, SparseMemory],
+        rng: random.Random,
+        stall: float,
+    ):
+        port = dut.remote
+        self.memories, self.rng, self.stall = memories, rng, stall
+        self.latency, self.most = config.shared.read_latency + 2, remote_flights(config.shared)
+        self.packing = Packing(remote_request(config.shared, config.clusters))
+        self.samples = [port.request.valid, Value.cast(port.request.payload)]
+        self.drives = [port.request.ready, port.response.valid, port.response.payload]
+        self.ready, self.held, self.now = 0, None, 0
+        self.under_way: deque[tuple[int, int, int]] = deque()  # cycle of response, cluster, word
+        self.accepted: list[int] = []
+        self.answered: list[int] = []
+
+    def step(self, values) -> list[int]:
+        """Sample a request before a clock edge; return the values to drive after it."""
+        self.now += 1
+        valid, payload = values
+        assert self.held is None or (valid and payload == self.held), "a refused offer changed"
+        self.held = payload if valid and not self.ready else None
+        if valid:
+            cluster = self.packing.unpack(payload)["cluster"]
+            assert all(one[1] == cluster for one in self.under_way), "two clusters at once"
+        if valid and self.ready:
+            self.accepted.append(self.now)
+            self.access(self.packing.unpack(payload))
+            assert len(self.under_way) <= self.most
+        self.ready = int(self.rng.random() >= self.stall)
+        answer = self.rng.getrandbits(32)
+        is_due = bool(self.under_way) and self.under_way[0][0] == self.now
+        if is_due:
+            _, _, answer = self.under_way.popleft()
+            self.answered.append(self.now + 1)
+        return [self.ready, int(is_due), answer]
+
+    def access(self, request: dict) -> None:
+        """Perform an access; its response follows."""
+        memory, address = self.memories[request["cluster"]], request["address"]
+        assert address % 4 == 0
+        word = int.from_bytes(memory.read(address, 4), "little")
+        if request["write"]:
+            memory.write_masked(address, request["data"], request["mask"], 4)
+            word = self.rng.getrandbits(32)
+        due = self.now + self.latency - 1
+        if self.stall:
+            due += self.rng.randrange(10)
+        if self.under_way:
+            due = max(due, self.under_way[-1][0] + 1)
+        self.under_way.append((due, request["cluster"], word))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.base.errors import MachineError
+from spica.base.errors import MachineError, UserError
 from spica.hw.config import AxiConfig, CoreConfig, MachineConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY
@@ -166,7 +166,10 @@ def test_command_words_of_cores_reach_the_matrix_unit(machine):
 
 
 def test_the_most_ports_of_rtl_are_accepted():
-    require_rtl(replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32, shared_ports=8)))
+    most = replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32, shared_ports=8))
+    require_rtl(most)
+    with pytest.raises(UserError, match="must give 32 cores at most 255 ports of shared memory"):
+        require_rtl(most, clusters=2)
 
 
 def test_limits_of_paths():

@@ -53,7 +53,7 @@ def test_what_derives_from_a_config_exists_or_is_refused_in_one_sentence(preset)
     """Tables and header of every end; the RTL, or the host's map of counters, may refuse it."""
     for setting, config in changed(preset):
         try:
-            require_rtl(config)
+            require_rtl(config, config.clusters)
             assert list(counter_table(config))
         except UserError as error:
             assert_sentence(error, setting)

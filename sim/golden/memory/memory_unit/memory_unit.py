@@ -1,10 +1,13 @@
 """Golden model of a core's data requests to the memories of a cluster."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .....hw.config import MemoryUnitConfig
 from .....hw.isa.memory_map import (
+    CLUSTER_WINDOW_BYTES,
+    CLUSTER_WINDOWS,
     CONSOLE_BASE,
     CONSOLE_LANES,
     COUNTER_DUMP,
@@ -23,7 +26,7 @@ __all__ = ["ClusterMemory"]
 
 @dataclass
 class ClusterMemory:
-    """DRAM, shared memory and console after requests in sequence.
+    """DRAM, shared memory, windows and console after requests in sequence.
 
     Writes of other masters to DRAM may become visible late, until `drop_old`.
 
@@ -40,6 +43,8 @@ class ClusterMemory:
     dram : SparseMemory
     shared : SparseMemory
         By byte offset.
+    windows : dict of int to SparseMemory
+        Shared memory of each cluster that was accessed through its window, by byte offset.
     console : bytearray
 
     """
@@ -49,6 +54,7 @@ class ClusterMemory:
     device: Callable[[int, int, int], int | None] | None = None
     dram: SparseMemory = field(default_factory=SparseMemory)
     shared: SparseMemory = field(default_factory=SparseMemory)
+    windows: dict[int, SparseMemory] = field(default_factory=lambda: defaultdict(SparseMemory))
     console: bytearray = field(default_factory=bytearray)
     stale: dict[int, set[int]] = field(default_factory=dict)
     refused: range = range(0)
@@ -101,6 +107,10 @@ class ClusterMemory:
         if SHARED_BASE <= address < shared_end:
             offset = (address - SHARED_BASE) & ~3
             return self.word(self.shared, offset, is_store, value, strobes)
+        cluster, offset = divmod(address - CLUSTER_WINDOWS, CLUSTER_WINDOW_BYTES)
+        is_window = 0 <= cluster < self.config.clusters and self.config.clusters > 1
+        if is_window and offset < self.config.shared.size:
+            return self.word(self.windows[cluster], offset & ~3, is_store, value, strobes)
         bases = unit_bases(self.config.matrices, has_dma=self.config.has_dma).values()
         if any(0 <= address - shared_end - base < MATRIX_STRIDE for base in bases):
             if self.device is None or strobes != 15:

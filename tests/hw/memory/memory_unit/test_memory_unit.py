@@ -17,6 +17,7 @@ from spica.hw.isa.memory_map import (
     MATRIX_BASE,
     SHARED_BASE,
     WINDOW_BYTES,
+    cluster_window,
     unit_bases,
 )
 from spica.hw.isa.operations import Port
@@ -71,6 +72,13 @@ CONFIGS = {
         units=PRESETS["tiny"].units * 3,
         shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
     ),
+    "clusters": replace(small_config(warps=2, threads=4, l1i=CODE), clusters=3),
+    "late clusters": replace(
+        small_config(warps=4, threads=8, accesses=8, memory_lanes=4, l1i=CODE),
+        clusters=8,
+        dma=None,
+        shared=SharedMemoryConfig(size=4096, banks=2, subbanks=4, read_latency=5),
+    ),
 }
 
 
@@ -81,8 +89,18 @@ UNITS = (DMA_BASE, MATRIX_BASE)
 PLACES = (0, 4, 8, 0xC, 0x10, 0x30, REFUSED_OFFSET - 4, REFUSED_OFFSET, 0xFC)
 
 
+def window_word(rng: random.Random, config) -> int:
+    """Return the address of a random word in or near a window."""
+    size, window = config.shared.size, cluster_window(rng.randrange(config.clusters))
+    words = [*range(4), size // 4 - 1]
+    outside = [window + size, cluster_window(1) - 4, cluster_window(config.clusters)]
+    return rng.choice([*(window + 4 * rng.choice(words) for _ in range(9)), rng.choice(outside)])
+
+
 def word_of(rng: random.Random, config) -> int:
     """Return a random word address, mostly from few beats."""
+    if config.clusters > 1 and rng.random() < 0.4:
+        return window_word(rng, config)
     beat = config.axi.beat_bytes
     choice = rng.random()
     if choice < 0.45:
@@ -144,7 +162,8 @@ def conflicts(rng: random.Random, config, count: int):
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.full
 def test_it_converts(name):
-    rtlil.convert(MemoryUnit(MemoryUnitConfig.of(CONFIGS[name])))
+    config = CONFIGS[name]
+    rtlil.convert(MemoryUnit(MemoryUnitConfig.of(config, config.clusters)))
 
 
 @pytest.mark.full
@@ -177,6 +196,8 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall):
     bench.run(requests, fences=others(bench, rng, 300))
     assert bench.memory.dram == bench.golden.dram
     assert bench.memory.shared == bench.golden.shared
+    assert bench.memory.windows == bench.golden.windows
+    assert len(bench.memory.windows) == (config.clusters if config.clusters > 1 else 0)
     assert bench.memory.console == bench.golden.console
     assert bench.registers.log == bench.golden_registers.log
     assert len(bench.registers.log) > 8 or config.dma is None
