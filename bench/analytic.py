@@ -233,8 +233,8 @@ def exactness(runs: list[dict]) -> str:
 
 def extent(runs: list[dict], level: str) -> str:
     """Return the fewest and the most bytes beside operands and results."""
-    found = [run["program"][level] for run in runs if level in run["program"]]
-    if not found:
+    ratios = [run["program"][level] for run in runs if level in run["program"]]
+    if not ratios:
         return ""
-    few, most = min(found), max(found)
+    few, most = min(ratios), max(ratios)
     return f"{few:,}" if few == most else f"{few:,} to {most:,}"

@@ -62,7 +62,11 @@ def staging(config: MachineConfig) -> dict:
     registers, width = RegisterFedConfig.of(core.tensor).registers, row_shape(core.threads).size
     measured = measure_block(FragmentStaging(core.pipeline), "staging")
     memories = sum((block.memories for block in measured.blocks), Counter[MemoryShape]())
-    (c,) = (each for each in memories if (each.depth, each.width) == (BUFFERS * registers, width))
+    (c,) = (
+        memory_shape
+        for memory_shape in memories
+        if (memory_shape.depth, memory_shape.width) == (BUFFERS * registers, width)
+    )
     operands = memories - Counter([c])
     streamed = measure_block(RegisterSlice(row_shape(core.threads)), "streamed").nand2
     costs = {
@@ -98,11 +102,11 @@ def tables(result: dict) -> Iterator:
     yield table
     if "staging" not in result:
         return
-    found = result["staging"]
+    staging = result["staging"]
     numbers = ["C", "A and B", "logic", "total", "total, flip-flops for memories"]
     table = new_table("Staging of a core, NAND2 equivalents", "C", numbers=numbers)
-    for name, cost in found["c"].items():
-        parts = (cost["nand2"], found["operands"], found["logic"], cost["in_all"])
+    for name, cost in staging["c"].items():
+        parts = (cost["nand2"], staging["operands"], staging["logic"], cost["in_all"])
         figures = (*parts, cost["in_all_flip_flops"])
         table.add_row(name, *(f"{figure:,.0f}" for figure in figures))
     yield table

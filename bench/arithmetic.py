@@ -41,12 +41,12 @@ def costs(units: list[Unit], progress: Progress) -> dict[str, dict]:
         keys = ("cells", "nand2", "flip_flops", "depth")
         return {key: getattr(measured, key) for key in keys}
 
-    found = {}
+    results = {}
     with ThreadPoolExecutor(2) as pool:
         for unit, figures in zip(units, pool.map(cost, units), strict=True):
-            found[unit.name] = figures
-            progress("synthesising", len(found), len(units))
-    return found
+            results[unit.name] = figures
+            progress("synthesising", len(results), len(units))
+    return results
 
 
 def is_wide(unit: Unit) -> bool:
@@ -104,7 +104,7 @@ def measure(quick: bool, progress: Progress) -> Iterator[dict]:
             "build_seconds": time.perf_counter() - started,
             "units": {},
         }
-        found = costs(units, progress)
+        unit_costs = costs(units, progress)
         for number, unit in enumerate(units):
             progress("checking", number, len(units))
             wide = is_wide(unit)
@@ -115,7 +115,7 @@ def measure(quick: bool, progress: Progress) -> Iterator[dict]:
                 "interval": unit.interval,
                 "arrays": wide,
                 "oracle": unit.oracle,
-                **found[unit.name],
+                **unit_costs[unit.name],
                 **check(bench, unit, count),
             }
             yield result | {"targets": targets(result)}
@@ -127,7 +127,7 @@ def targets(result: dict) -> list[dict]:
     deep = [name for name, unit in units.items() if unit["depth"] > DEPTH]
     deep = deep or [max(units, key=lambda name: units[name]["depth"])]
     cheap = [u for u in units.values() if not u["arrays"] and u["interval"] == 1]
-    found = [
+    accounts = [
         Target(
             name="vectors on which unit, golden model and oracle disagree",
             value=sum(unit["mismatches"] for unit in units.values()),
@@ -140,7 +140,7 @@ def targets(result: dict) -> list[dict]:
     ]
     if cheap:
         slowest = min(unit["vectors_per_second"] for unit in cheap)
-        found.append(
+        accounts.append(
             Target(
                 name="vectors per processor second, slowest pipeline without arrays",
                 value=slowest,
@@ -148,7 +148,7 @@ def targets(result: dict) -> list[dict]:
                 at_least=True,
             )
         )
-    return [target.as_dict() for target in found]
+    return [target.as_dict() for target in accounts]
 
 
 def tables(result: dict) -> Iterator:

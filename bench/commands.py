@@ -64,11 +64,11 @@ class Command:
         used = processor_seconds(RUSAGE_CHILDREN) - used
         if code:
             raise SystemExit(f"spica {self.line} must pass before its figures count: {messages}")
-        found = json.loads(file.read_text())
+        outcome = json.loads(file.read_text())
         times = {"seconds": seconds, "processor_seconds": used}
         if simulated:
-            times["cycles_per_processor_second"] = found["run_cycles"] / simulated
-        return found | times
+            times["cycles_per_processor_second"] = outcome["run_cycles"] / simulated
+        return outcome | times
 
     def targets(self, figures: Mapping[str, Any]) -> Iterator[Target]:
         """Yield the limits with the figures of a result."""
@@ -112,10 +112,10 @@ def processor_seconds(whose: int) -> float:
 
 def found_at(figures: Mapping[str, Any], name: str) -> Any:
     """Return the figure with a dotted name; None if a part of the name has no value."""
-    found: Any = figures
+    value: Any = figures
     for part in name.split("."):
-        found = None if found is None else found.get(part)
-    return found
+        value = None if value is None else value.get(part)
+    return value
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def measured(
     with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
         for done, command in enumerate(commands):
             progress(f"spica {command.line}", done, len(commands))
-            found = command.result(Path(name))
-            targets += [target.as_dict() for target in command.targets(found)]
-            figures = {column.name: found_at(found, column.name) for column in columns.values()}
+            outcome = command.result(Path(name))
+            targets += [target.as_dict() for target in command.targets(outcome)]
+            figures = {column.name: found_at(outcome, column.name) for column in columns.values()}
             rows.append({"command": command.line, "figures": figures})
             yield {"commands": rows, "targets": targets}
 

@@ -51,10 +51,10 @@ def changes(preset: str, prefixes: list[str], pairs: int, seed: int) -> Iterator
 
 def arguments_of(preset: str, settings: tuple[str, ...], kernel: str, engine: str) -> list[str]:
     """Return the command line of a run."""
-    found = ["run", kernel, "--preset", preset, "--size", SIZES[kernel], "--engine", engine]
+    words = ["run", kernel, "--preset", preset, "--size", SIZES[kernel], "--engine", engine]
     limit = "instructions" if engine == MODEL else "cycles"
-    found += [f"--max-{limit}", str(LIMITS[limit])]
-    return found + [part for setting in settings for part in ("--set", setting)]
+    words += [f"--max-{limit}", str(LIMITS[limit])]
+    return words + [part for setting in settings for part in ("--set", setting)]
 
 
 def run(arguments: list[str], engine: str) -> tuple[int, str]:
@@ -98,7 +98,7 @@ def record(file: Path, given: argparse.Namespace) -> list[dict]:
     """Carry out every run that `file` does not hold yet; return all its records."""
     lines = file.read_text().splitlines() if file.exists() else []
     records = [json.loads(line) for line in lines]
-    known = {key(each) for each in records}
+    known = {key(entry) for entry in records}
     with file.open("a") as log:
         for preset in given.presets:
             for settings in changes(preset, given.fields, given.pairs, given.seed):
@@ -130,12 +130,12 @@ def table(records: list[dict]) -> list[str]:
     """Return the outcomes by engine, preset and kernel as a table in Markdown."""
     outcomes = ("pass", "refused", "unclear", "fail", "broken")
     rows = [f"| engine | preset | kernel | {' | '.join(outcomes)} |", "|---" * 8 + "|"]
-    groups = dict.fromkeys((each["engine"], each["preset"], each["kernel"]) for each in records)
+    groups = dict.fromkeys((entry["engine"], entry["preset"], entry["kernel"]) for entry in records)
     for group in groups:
         count = Counter(
-            each["outcome"]
-            for each in records
-            if (each["engine"], each["preset"], each["kernel"]) == group
+            entry["outcome"]
+            for entry in records
+            if (entry["engine"], entry["preset"], entry["kernel"]) == group
         )
         cells = (*group, *(str(count[outcome]) for outcome in outcomes))
         rows.append(f"| {' | '.join(cells)} |")
@@ -155,7 +155,7 @@ def main() -> int:
     given = parser.parse_args()
     records = record(given.file, given)
     print("\n".join(table(records)))
-    return 0 if {each["outcome"] for each in records} <= {"pass", "refused"} else 1
+    return 0 if {entry["outcome"] for entry in records} <= {"pass", "refused"} else 1
 
 
 if __name__ == "__main__":

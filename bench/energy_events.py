@@ -59,16 +59,16 @@ def shared_rows(
         if run.preset in before.presets and run.preset not in own
         if run.use == FIT and not is_kept(run)
     )
-    found: dict[str, dict[str, GroupEnergies]] = {}
+    rows: dict[str, dict[str, GroupEnergies]] = {}
     for block in blocks_of(away):
         if (row := before.find(block)) is not None:
-            found.setdefault(block.group, {})[block.config] = row
-    if all(block.config in found.get(block.group, {}) for block in blocks_of(own)):
+            rows.setdefault(block.group, {})[block.config] = row
+    if all(block.config in rows.get(block.group, {}) for block in blocks_of(own)):
         raise UserError(
             f"all energies of {', '.join(own)} are also those of {', '.join(away)}; name these "
             "presets in --only too, since their results are not kept"
         )
-    return found
+    return rows
 
 
 def blocks_of(presets: Iterable[str]) -> Iterator[EventBlock]:
@@ -88,14 +88,16 @@ def fitted(
     Runs of other presets take part if their results are kept: a group may be in several machines.
     `fixed` are the rows that stay as before though the runs have them.
     """
-    kept = [run for run in RUNS if run in table or measurements.stored(run) is not None]
-    groups = fitted_groups([measurements.measured(run) for run in kept if run.use == FIT], fixed)
+    available = [run for run in RUNS if run in table or measurements.stored(run) is not None]
+    groups = fitted_groups(
+        [measurements.measured(run) for run in available if run.use == FIT], fixed
+    )
     source = source_of(measurements)
     presets: Mapping[str, Any] = {}
     if before is not None:
         own = presets_of(table)
         past = before.source.get(RECONSTRUCTED, [])
-        source |= {RECONSTRUCTED: [each for each in past if each not in own]}
+        source |= {RECONSTRUCTED: [entry for entry in past if entry not in own]}
         names = {**before.groups, **groups}
         groups = {name: {**before.groups.get(name, {}), **groups.get(name, {})} for name in names}
         presets = before.presets
@@ -112,11 +114,11 @@ def require_same_files(before: Mapping[str, Any], now: Mapping[str, Any]):
             )
 
 
-def account(found: Mapping[EnergyRun, Mapping[str, Any]]) -> dict[str, Any]:
+def account(errors: Mapping[EnergyRun, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the largest differences of the runs of a preset, and its factors of other data."""
     worst = {}
     for use in (FIT, CHECK):
-        own = {run.label: each for run, each in found.items() if run.use == use}
+        own = {run.label: difference for run, difference in errors.items() if run.use == use}
         run = max(own, key=lambda label: abs(own[label]["total"]))
         worst[use] = {"use": use, "runs": len(own), "run": run, "total": own[run]["total"]}
     return {
@@ -124,14 +126,14 @@ def account(found: Mapping[EnergyRun, Mapping[str, Any]]) -> dict[str, Any]:
         "data_factors": {
             run.data: {
                 "run": run.label,
-                "total": 1 / (1 + each["total"]),
+                "total": 1 / (1 + difference["total"]),
                 "groups": {
                     name: 1 / (1 + group)
-                    for name, group in each["groups"].items()
+                    for name, group in difference["groups"].items()
                     if abs(group) > DIFFERENT
                 },
             }
-            for run, each in found.items()
+            for run, difference in errors.items()
             if run.use == DATA
         },
     }
@@ -151,26 +153,26 @@ def source_of(measurements: Measurements) -> dict[str, Any]:
     }
 
 
-def missed(found: Mapping[EnergyRun, Mapping[str, Any]]) -> list[str]:
+def missed(errors: Mapping[EnergyRun, Mapping[str, Any]]) -> list[str]:
     """Return a sentence for each check that differs more than the limits."""
     return [
         f"{run.preset}: {name} of {run.label} differs by {100 * difference:+.1f} %"
-        for run, each in found.items()
+        for run, run_errors in errors.items()
         if run.use == CHECK
-        for name, difference in {"total": each["total"], **each["groups"]}.items()
+        for name, difference in {"total": run_errors["total"], **run_errors["groups"]}.items()
         if abs(difference) > (TOTAL if name == "total" else GROUP)
     ]
 
 
-def print_differences(found: Mapping[EnergyRun, Mapping[str, Any]]):
+def print_differences(errors: Mapping[EnergyRun, Mapping[str, Any]]):
     """Print the differences of all runs from gates."""
     table = new_table(
         *("events against gates", "preset", "run", "use"), numbers=("gates, nJ", "total")
     )
     table.add_column("largest group")
-    for run, each in found.items():
-        group, worst = max(each["groups"].items(), key=lambda item: abs(item[1]))
-        gates, total = f"{each['gates_pj'] / 1e3:,.1f}", f"{100 * each['total']:+.2f} %"
+    for run, run_errors in errors.items():
+        group, worst = max(run_errors["groups"].items(), key=lambda item: abs(item[1]))
+        gates, total = f"{run_errors['gates_pj'] / 1e3:,.1f}", f"{100 * run_errors['total']:+.2f} %"
         largest = f"{100 * worst:+.1f} % {group}"
         table.add_row(run.preset, run.label, run.use, gates, total, largest)
     standard_output().print(table)
@@ -210,20 +212,20 @@ def main() -> int:
             progress(f"{run.label} on {run.preset}", number, len(table))
             measurements.result(run)
         energies = energies_in(text_of(fitted(table, measurements, before, fixed)))
-        found = {run: differences(measurements.measured(run), energies) for run in table}
+        errors = {run: differences(measurements.measured(run), energies) for run in table}
     presets = {
-        preset: account({run: each for run, each in found.items() if run.preset == preset})
+        preset: account({run: entry for run, entry in errors.items() if run.preset == preset})
         for preset in presets_of(table)
     }
     energies = replace(energies, presets={**energies.presets, **presets})
     draft = arguments.output.with_suffix(".draft")
     draft.write_text(text_of(energies))
     os.replace(draft, arguments.output)
-    print_differences(found)
+    print_differences(errors)
     for block in dict.fromkeys(blocks_of(presets)):
         if block.config in fixed.get(block.group, {}):
             print(f"as before, since other presets have it too: {block.group} ({block.config})")
-    sentences = missed(found)
+    sentences = missed(errors)
     for sentence in sentences:
         print(f"missed: {sentence}", file=sys.stderr)
     return 1 if sentences else 0

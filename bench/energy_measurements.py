@@ -62,17 +62,17 @@ class Measurements:
     def machine_of(self, run: EnergyRun) -> GateMachine:
         """Return the blocks of the machine of a run; those of the last machine are kept."""
         if self.machine is None or self.machine[0] != run.preset:
-            found = gate_machine(PRESETS[run.preset], run.preset, self.costs, self.progress)
-            self.machine = run.preset, found
+            machine = gate_machine(PRESETS[run.preset], run.preset, self.costs, self.progress)
+            self.machine = run.preset, machine
         return self.machine[1]
 
     def stored(self, run: EnergyRun) -> dict[str, Any] | None:
         """Return the kept result of a run; None without one of the same run and sources."""
         try:
-            found = json.loads((self.folder / f"{run.name}.json").read_text())
+            entry = json.loads((self.folder / f"{run.name}.json").read_text())
         except (OSError, ValueError):
             return None
-        return found["result"] if found["key"] == self.key(run) else None
+        return entry["result"] if entry["key"] == self.key(run) else None
 
     def key(self, run: EnergyRun) -> str:
         """Return a hash of what determines a result."""
@@ -80,9 +80,9 @@ class Measurements:
 
     def result(self, run: EnergyRun) -> dict[str, Any]:
         """Return the result of a run, kept or new."""
-        found = self.stored(run)
-        if found is not None:
-            return found
+        known = self.stored(run)
+        if known is not None:
+            return known
         workload, settings = work_of(run)
         windows, cycles = run.windows
         gates = GateOptions(
@@ -124,5 +124,5 @@ def work_of(run: EnergyRun) -> tuple[Workload, RunOptions]:
         raise UserError(f"operands {run.operands} need a product by the host, not {run.label}")
     sizes = {"m": workload.m, "n": workload.n, "k": workload.k}
     form = config.units[0].operand
-    a, b = (nearest(each, form) for each in operands(run.operands, **sizes))
+    a, b = (nearest(operand, form) for operand in operands(run.operands, **sizes))
     return ProductWorkload(**sizes, data="given", given=(a, b)), settings

@@ -46,8 +46,8 @@ def with_flip_flops(machine: GateMachine, costs: Costs) -> GateMachine:
     groups: dict[str, set[str]] = {}
     for part in parts:
         groups.setdefault(part.block, set()).add(part.group)
-    for name, found in groups.items():
-        if found <= set(CACHES):
+    for name, designs in groups.items():
+        if designs <= set(CACHES):
             model = models[name]
             memories = tuple(
                 (ports, of_flip_flops(ports, energy, costs)) for ports, energy in model.memories
@@ -71,7 +71,7 @@ def measured(
     config = PRESETS[design]
     workload, settings = work_of(run)
     macros = gate_machine(config, design, costs, progress)
-    found = {}
+    designs = {}
     for name, machine in (("macros", macros), ("flip-flops", with_flip_flops(macros, costs))):
         result = run_with_gates(
             *(workload, design, config, settings),
@@ -82,12 +82,12 @@ def measured(
         )
         energy: Mapping[str, Any] = result["energy"]
         caches = sum(energy["by_group"][group]["total_pj"] for group in CACHES)
-        found[name] = {
+        designs[name] = {
             "total_pj": energy["total_pj"],
             "l1_pj": caches,
             "power_mw": energy["power_mw"],
         }
-    return found
+    return designs
 
 
 def parsed() -> argparse.Namespace:
@@ -100,19 +100,24 @@ def parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def print_table(found: Mapping[str, Mapping[str, Mapping[str, float]]]):
+def print_table(designs: Mapping[str, Mapping[str, Mapping[str, float]]]):
     """Print the figures of all designs, each in relation to those of the first."""
     table = new_table(
         *("L1 caches of macros and of flip-flops", "design", "L1 caches"),
         numbers=("energy, uJ", "L1 caches, uJ", "power, mW", "energy of the first", "power"),
     )
-    first = next(iter(found.values()))
-    for design, kinds in found.items():
-        for kind, each in kinds.items():
-            energy, power = (first[kind][name] / each[name] for name in ("total_pj", "power_mw"))
+    first = next(iter(designs.values()))
+    for design, kinds in designs.items():
+        for kind, figures in kinds.items():
+            energy, power = (first[kind][name] / figures[name] for name in ("total_pj", "power_mw"))
             table.add_row(
-                *(design, kind, f"{each['total_pj'] / 1e6:,.1f}", f"{each['l1_pj'] / 1e6:,.1f}"),
-                *(f"{each['power_mw']:,.0f}", f"{energy:.1%}", f"{power:.1%}"),
+                *(
+                    design,
+                    kind,
+                    f"{figures['total_pj'] / 1e6:,.1f}",
+                    f"{figures['l1_pj'] / 1e6:,.1f}",
+                ),
+                *(f"{figures['power_mw']:,.0f}", f"{energy:.1%}", f"{power:.1%}"),
             )
     standard_output().print(table)
 
@@ -124,13 +129,13 @@ def main():
     )
     with ProgressDisplay() as progress:
         costs = read_costs(gates)
-        found = {
+        designs = {
             design: measured(design, arguments.size, costs, gates, progress)
             for design in arguments.designs
         }
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps({"size": arguments.size, "designs": found}, indent=2) + "\n")
-    print_table(found)
+    RESULT.write_text(json.dumps({"size": arguments.size, "designs": designs}, indent=2) + "\n")
+    print_table(designs)
 
 
 if __name__ == "__main__":

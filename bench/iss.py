@@ -86,8 +86,8 @@ def speed(code: str, threads: int, instructions: int) -> dict:
     """Return the speed of one machine for one kind of code."""
     core = CoreConfig(warps=WARPS, threads=threads)
     iss = Iss(replace(PRESETS["core"], core=core))
-    each = len(program_of(code, 1)) // 4
-    iss.write(ENTRY, program_of(code, max(2, instructions // (each * WARPS))))
+    size = len(program_of(code, 1)) // 4
+    iss.write(ENTRY, program_of(code, max(2, instructions // (size * WARPS))))
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_utime, time.perf_counter()
     outcome = iss.run(1 << 40)
     seconds = time.perf_counter() - started
@@ -146,6 +146,6 @@ def tables(result: dict) -> Iterator:
         numbers=counts,
     )
     for code, figures in result["speed"].items():
-        rates = (figures[each]["instructions_per_processor_second"] / 1e6 for each in counts)
+        rates = (figures[size]["instructions_per_processor_second"] / 1e6 for size in counts)
         table.add_row(code, *(f"{rate:.1f}" for rate in rates))
     yield table

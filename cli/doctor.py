@@ -52,13 +52,13 @@ class Finding:
 
     name: str
     purpose: str
-    found: str | None
+    installed: str | None
     remedy: str = ""
     required: bool = True
 
     @property
     def verdict(self) -> str:
-        if self.found is not None:
+        if self.installed is not None:
             return "ok"
         return "missing" if self.required else "optional"
 
@@ -79,7 +79,7 @@ def package_findings() -> list[Finding]:
             Finding(
                 name=package,
                 purpose=next((what for of, what in EXTRAS.items() if of in marker), "Spica"),
-                found=version,
+                installed=version,
                 remedy=f"pip install '{name.strip()}'",
                 required="extra" not in marker,
             )
@@ -110,7 +110,7 @@ def tool_findings() -> list[Finding]:
         Finding(
             name="Python",
             purpose="Spica",
-            found=f"{platform.python_version()}, {sys.executable}",
+            installed=f"{platform.python_version()}, {sys.executable}",
         )
     ]
     for name, purpose, find in (
@@ -119,10 +119,10 @@ def tool_findings() -> list[Finding]:
         ("C compiler for cores", "kernels, programs", program_compiler),
     ):
         try:
-            found, remedy = find(), ""
+            installed, remedy = find(), ""
         except UserError as error:
-            found, remedy = None, str(error)
-        findings.append(Finding(name=name, purpose=purpose, found=found, remedy=remedy))
+            installed, remedy = None, str(error)
+        findings.append(Finding(name=name, purpose=purpose, installed=installed, remedy=remedy))
     for program, purpose, remedy in (
         ("iverilog", "cocotb test", "apt-get install iverilog"),
         ("chromium", "tests of HTML pages", "apt-get install chromium"),
@@ -132,7 +132,7 @@ def tool_findings() -> list[Finding]:
             Finding(
                 name=program,
                 purpose=purpose,
-                found=shutil.which(program),
+                installed=shutil.which(program),
                 remedy=remedy,
                 required=False,
             )
@@ -149,7 +149,7 @@ def cache_finding() -> Finding:
     return Finding(
         name="cache",
         purpose="built models, synthesis",
-        found=f"{folder}, {size / 1e6:,.0f} MB" if writable else None,
+        installed=f"{folder}, {size / 1e6:,.0f} MB" if writable else None,
         remedy=f"{folder} is not writable; set SPICA_CACHE to a writable folder",
     )
 
@@ -196,7 +196,7 @@ def show(findings: list[Finding], missing: list[Finding]):
     table = new_table("Installation", "status", "component", "used for", "version, or fix")
     for finding in findings:
         table.add_row(
-            finding.verdict, finding.name, finding.purpose, finding.found or finding.remedy
+            finding.verdict, finding.name, finding.purpose, finding.installed or finding.remedy
         )
     out = standard_output()
     out.print(table)

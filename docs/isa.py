@@ -185,7 +185,9 @@ def command_words() -> str:
     """Return the tables of command words, one per map."""
     lines = []
     for name, commands in CISC_MAPS.items():
-        rows = [[f"{code}", each.name, cisc_meaning(each)] for code, each in commands.items()]
+        rows = [
+            [f"{code}", command.name, cisc_meaning(command)] for code, command in commands.items()
+        ]
         lines += [f"### `{name}`", "", table(["operation", "name", "meaning"], rows), ""]
     return "\n".join(lines).rstrip()
 

@@ -21,9 +21,9 @@ def updated(text: str, sections: Iterable[Callable[[], str]]) -> str:
     for make in sections:
         marks = rf"(<!-- {make.__name__} -->\n).*?(<!-- end -->)"
         new = make() + "\n"
-        text, found = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
-        if found != 1:
+        text, count = re.subn(marks, lambda m, new=new: m[1] + new + m[2], text, flags=re.DOTALL)
+        if count != 1:
             raise ValueError(
-                f"the page must have one `<!-- {make.__name__} -->` section, not {found}"
+                f"the page must have one `<!-- {make.__name__} -->` section, not {count}"
             )
     return text

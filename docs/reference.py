@@ -113,7 +113,8 @@ def conflict_rules() -> str:
 def request_patterns() -> str:
     """Return the table of a request's cycles by pattern."""
     rows = (
-        [each.name, "row" if each.is_row else "narrow", *map(str, each.cycles)] for each in PATTERNS
+        [pattern.name, "row" if pattern.is_row else "narrow", *map(str, pattern.cycles)]
+        for pattern in PATTERNS
     )
     return table(["eight lanes access", "port", *(f"{n} narrow ports" for n in PORTS)], rows)
 

@@ -84,8 +84,8 @@ def values_of(part: dict[str, Any]) -> str:
 def section(name: str) -> str:
     """Return the table of a section."""
     properties = result_schema()["properties"]
-    found = (row for key in SECTIONS[name] for row in rows(key, properties[key]))
-    return table(["key", "type", "unit", "meaning"], found)
+    lines = (row for key in SECTIONS[name] for row in rows(key, properties[key]))
+    return table(["key", "type", "unit", "meaning"], lines)
 
 
 def verdict() -> str:
@@ -131,8 +131,8 @@ def latency() -> str:
 def definition(name: str) -> str:
     """Return the table of a shared definition."""
     properties = result_schema()["$defs"][name]["properties"]
-    found = (row for key, part in properties.items() for row in rows(key, part))
-    return table(["key", "type", "unit", "meaning"], found)
+    lines = (row for key, part in properties.items() for row in rows(key, part))
+    return table(["key", "type", "unit", "meaning"], lines)
 
 
 def outcomes() -> str:

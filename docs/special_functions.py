@@ -36,13 +36,14 @@ def tables() -> str:
             f"`{name}`",
             CONTENTS[name],
             ", ".join(
-                f"{piece.last - piece.first + 1} of 2^-{piece.index_width}" for piece in each.pieces
+                f"{piece.last - piece.first + 1} of 2^-{piece.index_width}"
+                for piece in function.pieces
             ),
-            f"{each.segments * width:,}",
+            f"{function.segments * width:,}",
         ]
-        for name, each in TABLES.items()
+        for name, function in TABLES.items()
     ]
-    total = sum(each.segments for each in TABLES.values())
+    total = sum(function.segments for function in TABLES.values())
     rows.append(["all", "", f"{total}", f"{total * width:,}"])
     return table(["table", "value at v", "segments", "bits"], rows)
 

@@ -89,8 +89,16 @@ def generation(name: str, offer: Offer) -> list[str]:
     if offer.scale:
         formats += f", a scale `{offer.scale}` per {offer.block}"
     if offer.fused is None:
-        kept = {"virgo_hmma": "10, also in products"}.get(name, "23, also in products")
-        return [f"`{name}`", formats, "pairs", kept, "", "FP32, to nearest even", offer.source]
+        fraction_bits = {"virgo_hmma": "10, also in products"}.get(name, "23, also in products")
+        return [
+            f"`{name}`",
+            formats,
+            "pairs",
+            fraction_bits,
+            "",
+            "FP32, to nearest even",
+            offer.source,
+        ]
     digits = offer.fused.result_fraction_width
     results = f"FP32, {digits} fraction bits, toward zero"
     if any(result == "fp16" for _, result in offer.accumulators):
@@ -107,8 +115,8 @@ def generation(name: str, offer: Offer) -> list[str]:
     floor = "-126"
     if any(result == "fp16" for _, result in offer.accumulators):
         floor = f"{offer.fused.half_floor} to FP16" + (", -126" if "FP32" in results else "")
-    kept = str(offer.fused.fraction_width)
-    return [f"`{name}`", formats, terms, kept, floor, results, offer.source]
+    fraction_bits = str(offer.fused.fraction_width)
+    return [f"`{name}`", formats, terms, fraction_bits, floor, results, offer.source]
 
 
 def measured() -> str:
@@ -144,11 +152,11 @@ def survivor() -> str:
         for name, config in units.items():
             totals = chained(config, a * scale, b * scale, np.full(6, scale**2))
             values = floats.decode(totals, FP32) / scale**2
-            found = [
+            cells = [
                 f"2^-{k}" if value == 2.0**-k else decimal(value)
                 for k, value in zip(exponents, values, strict=True)
             ]
-            rows.append([name, f"`{factors}`", *found])
+            rows.append([name, f"`{factors}`", *cells])
     rows.append(["exact", "", *(f"2^-{k}" for k in exponents)])
     return table(["", "factors", *(f"k = {k}" for k in exponents)], rows)
 
@@ -295,11 +303,11 @@ def scales() -> str:
     for name, config in SCALED.items():
         addends = np.array([2.0 ** (16 - distance) for distance in distances])
         totals = floats.decode(chained(config, a, b, addends, scale=2.0**8), FP32)
-        found = [
+        cells = [
             f"2^{16 - distance}" if total == addend else decimal(total)
             for distance, total, addend in zip(distances, totals, addends, strict=True)
         ]
-        rows.append([name, *found])
+        rows.append([name, *cells])
     rows.append(["exact", *(f"2^{16 - distance}" for distance in distances)])
     return table(["", *(f"c = 2^{16 - distance}" for distance in distances)], rows)
 

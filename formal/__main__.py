@@ -61,10 +61,10 @@ def proof_table(findings: list[Finding], faults: bool):
         if finding.fault is not None:
             continue
         planted = [other for other in findings if other.proof is proof and other.fault]
-        found = f"{sum(other.good for other in planted)} of {len(planted)}" if planted else ""
+        detected = f"{sum(other.good for other in planted)} of {len(planted)}" if planted else ""
         engine = f"{SOLVER}, {'induction' if proof.induction else 'bounded'}"
         cells = [finding.status, proof.name, proof.says, proof.size, engine, str(proof.depth)]
-        cells += [f"{finding.seconds:.1f}", *([found] if faults else [])]
+        cells += [f"{finding.seconds:.1f}", *([detected] if faults else [])]
         table.add_row(*cells)
     return table
 

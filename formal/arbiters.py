@@ -18,7 +18,7 @@ class ArbiterTurns(Properties):
     def __init__(self, requesters: int):
         self.requesters = requesters
         super().__init__(
-            free={"requests": requesters, "taken": 1},
+            free={"requests": requesters, "accepted": 1},
             fixed={"who": range(requesters)},
             inside={"after": ("arbiter.arbiter_after", requesters)},
         )
@@ -26,11 +26,11 @@ class ArbiterTurns(Properties):
     def state(self, m):
         count = self.requesters
         m.submodules.arbiter = arbiter = Arbiter(count)
-        m.d.comb += [arbiter.requests.eq(self.requests), arbiter.accept.eq(self.taken)]
+        m.d.comb += [arbiter.requests.eq(self.requests), arbiter.accept.eq(self.accepted)]
         chosen, is_requesting = Signal(), Signal()
-        taken = arbiter.grant & self.taken.replicate(count)
-        self.turns = Turns(m, self.who, count, is_requesting, taken, count - 1)
-        with m.If(self.taken & ~self.requests.any()):
+        accepted = arbiter.grant & self.accepted.replicate(count)
+        self.turns = Turns(m, self.who, count, is_requesting, accepted, count - 1)
+        with m.If(self.accepted & ~self.requests.any()):
             m.d.sync += self.turns.last.eq(count - 1)
         between = Array(
             Array(mask_between(last, who, count) for who in range(count)) for last in range(count)
@@ -78,20 +78,20 @@ class MergeTurns(Properties):
                 i.valid.eq(self.valids[number]),
                 i.payload.eq(self.payloads.word_select(number, width)),
             ]
-        taken, is_requesting = Signal(count), Signal()
+        accepted, is_requesting = Signal(count), Signal()
         held, source, payload = Signal(), Signal(range(count)), Signal(width)
         m.d.comb += [
-            taken.eq(Cat(i.valid & i.ready for i in inputs)),
+            accepted.eq(Cat(i.valid & i.ready for i in inputs)),
             is_requesting.eq(self.valids.bit_select(self.who, 1)),
             merge.o.ready.eq(self.ready),
         ]
-        self.turns = turns = Turns(m, self.who, count, is_requesting, taken, 0)
-        with m.If(taken.any()):
+        self.turns = turns = Turns(m, self.who, count, is_requesting, accepted, 0)
+        with m.If(accepted.any()):
             m.d.sync += held.eq(1)
         with m.Elif(self.ready):
             m.d.sync += held.eq(0)
         for number in range(count):
-            with m.If(taken[number]):
+            with m.If(accepted[number]):
                 m.d.sync += [
                     source.eq(number),
                     payload.eq(self.payloads.word_select(number, width)),
@@ -99,11 +99,11 @@ class MergeTurns(Properties):
         moves = Signal()
         m.d.comb += [
             moves.eq(~held | self.ready),
-            Assert(ones(taken) == (moves & self.valids.any())),
+            Assert(ones(accepted) == (moves & self.valids.any())),
             Assert(merge.o.valid == held),
             Assert(~held | (merge.o.payload.payload == payload)),
             Assert(~held | (merge.o.payload.source == source)),
-            Assert(~(turns.due & moves) | taken.bit_select(self.who, 1)),
+            Assert(~(turns.due & moves) | accepted.bit_select(self.who, 1)),
         ]
 
     def relate(self, m):

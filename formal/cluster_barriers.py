@@ -36,7 +36,7 @@ class Meeting(Properties):
         cores = self.config.cores
         m.submodules.cluster_barrier = self.dut = dut = ClusterBarrier(self.config)
         self.here, self.count = here, count = Signal(cores), Signal(range(cores + 1))
-        taken, opens = Signal(cores), Signal()
+        accepted, opens = Signal(cores), Signal()
         m.d.comb += opens.eq(0)
         for core, port in enumerate(dut.core):
             request = port.request
@@ -46,19 +46,19 @@ class Meeting(Properties):
                 request.valid.eq(self.valids[core]),
                 request.payload.barrier.eq(arriving),
                 request.payload.count.eq(expected),
-                taken[core].eq(request.valid & request.ready),
+                accepted[core].eq(request.valid & request.ready),
                 Assume((expected >= 1) & (expected <= cores)),
                 Assume(~(self.valids[core] & at_it & here[core])),
                 refused.eq(here.any() & (count != expected)),
             ]
-            with m.If(taken[core] & at_it):
+            with m.If(accepted[core] & at_it):
                 m.d.comb += Assert(port.refused == refused)
                 with m.If(~refused):
                     m.d.comb += opens.eq(ones(here) + 1 == expected)
                     m.d.sync += [here.eq(Mux(opens, 0, here | 1 << core)), count.eq(expected)]
         opened, released, release = Signal(), Signal(), dut.core[0].release
         self.turns = turns = Turns(
-            m, self.who, cores, self.valids.bit_select(self.who, 1), taken, cores - 1
+            m, self.who, cores, self.valids.bit_select(self.who, 1), accepted, cores - 1
         )
         m.d.sync += opened.eq(opens)
         m.d.comb += [
@@ -73,18 +73,18 @@ class Meeting(Properties):
             Assert(released == opened),
             Assert(dut.waiting[self.barrier] == here),
             Assert(~here.any() | (ones(here) < count)),
-            Assert(ones(taken) == self.valids.any()),
-            Assert(~turns.due | taken.bit_select(self.who, 1)),
+            Assert(ones(accepted) == self.valids.any()),
+            Assert(~turns.due | accepted.bit_select(self.who, 1)),
         ]
         with m.If(~self.valids.any()):
-            m.d.comb += Assert(~taken.any())
+            m.d.comb += Assert(~accepted.any())
 
     def relate(self, m):
         cores = self.config.cores
-        kept = Array(getattr(self, f"kept_{b}") for b in range(self.config.barriers))
+        counts = Array(getattr(self, f"kept_{b}") for b in range(self.config.barriers))
         after = Array(-1 << (last + 1) & (1 << cores) - 1 for last in range(cores))
         m.d.comb += [
-            Assert(~self.here.any() | (kept[self.barrier] == self.count)),
+            Assert(~self.here.any() | (counts[self.barrier] == self.count)),
             Assert(self.after == after[self.turns.last]),
         ]
         self.turns.relate(m)

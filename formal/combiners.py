@@ -54,11 +54,11 @@ class Writes(Properties):
         ]
         self.place = self.beat[: self.config.place_width]
         self.address = self.beat[self.config.place_width :]
-        self.taken, self.begins = Signal(), Signal()
+        self.accepted, self.begins = Signal(), Signal()
         self.requested, self.arrives, self.ends = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.taken.eq(dut.i.valid & dut.i.ready),
-            self.begins.eq(self.taken & ~dut.joins),
+            self.accepted.eq(dut.i.valid & dut.i.ready),
+            self.begins.eq(self.accepted & ~dut.joins),
             self.requested.eq(dut.burst.valid & dut.burst.ready),
         ]
         self.stays(m)
@@ -141,15 +141,15 @@ class Writes(Properties):
             Assert(~(arrives & beat.strobes[0]) | (beat.data == Array(data)[at])),
         ]
         with m.If(marked):
-            with m.If(self.taken & is_own):
+            with m.If(self.accepted & is_own):
                 m.d.sync += written.eq(written | 1 << self.place)
                 with m.If(self.place < at):
                     m.d.sync += at.eq(self.place)
                 with m.If(self.strobe):
                     m.d.sync += wrote.eq(wrote | 1 << self.place)
-                    for place, each in enumerate(data):
+                    for place, register in enumerate(data):
                         with m.If(self.place == place):
-                            m.d.sync += each.eq(self.data)
+                            m.d.sync += register.eq(self.data)
             m.d.sync += [
                 before_burst.eq(before_burst - (self.requested & (before_burst != 0))),
                 before_last.eq(before_last - (self.ends & (before_last != 0))),
@@ -172,7 +172,7 @@ class Writes(Properties):
                 written.eq(1 << self.place),
                 wrote.eq(self.strobe << self.place),
                 at.eq(self.place),
-                *(each.eq(self.data) for each in data),
+                *(register.eq(self.data) for register in data),
             ]
 
 

@@ -80,20 +80,20 @@ def tree_edits(fault: Fault, text: str) -> Iterator[str]:
             node for scope in scopes for node in scope.body if getattr(node, "name", 0) == name
         ]
     for scope in scopes:
-        found: list = [({}, None)]
+        bindings: list = [({}, None)]
         for pattern in map(pattern_of, (*fault.context, fault.old)):
-            found = [
+            bindings = [
                 (bound, node)
-                for before, _ in found
+                for before, _ in bindings
                 for node in ast.walk(scope)
                 if matches(pattern, node, bound := dict(before))
             ]
-        for bound, node in found:
+        for bound, node in bindings:
             new = re.sub(r"\$(\w+)", lambda wild, bound=bound: bound[wild[1]], fault.new)
             new = f"({new})" if isinstance(node, ast.expr) else new
             *before, line = text.split("\n")[: node.lineno]
             # Columns of syntax trees count bytes.
-            begin = sum(len(each) + 1 for each in before)
+            begin = sum(len(row) + 1 for row in before)
             begin += len(line.encode()[: node.col_offset].decode())
             end = begin + len(ast.get_source_segment(text, node) or "")
             yield text[:begin] + new + text[end:]
@@ -151,17 +151,17 @@ def planted(fault: Fault) -> tuple[Path, str]:
         If there is no such place, or more than one.
 
     """
-    found = [
+    sites = [
         (path, edit)
         for path in defining().get(fault.where.partition(".")[0], ())
         for edit in edits(fault, path, sources()[path])
     ]
-    if len(found) != 1:
+    if len(sites) != 1:
         raise ValueError(
-            f"fault {fault.what!r} must match once in {fault.where}, not {len(found)} times: "
+            f"fault {fault.what!r} must match once in {fault.where}, not {len(sites)} times: "
             f"{fault.old!r}"
         )
-    return found[0]
+    return sites[0]
 
 
 def misfits(faults: Iterable[Fault]) -> list[str]:

@@ -62,15 +62,15 @@ class OneLine(Properties):
         ]
         waiter = Signal(config.waiters)
         self.pending, self.waiting = pending, waiting = Signal(), Signal(config.waiters)
-        kept: Any = Signal(fill_layout(config))
-        self.kept = kept
+        expected: Any = Signal(fill_layout(config))
+        self.expected = expected
         self.errors, self.unused = errors, unused = Signal(config.beats), Signal()
         same, joins, here = Signal(), Signal(), Signal()
         m.d.comb += [
             waiter.eq(1 << self.waiter),
             events.waiter.eq(waiter),
-            same.eq(kept.line == self.line),
-            joins.eq(self.lookup & same & pending & ~kept.forgotten),
+            same.eq(expected.line == self.line),
+            joins.eq(self.lookup & same & pending & ~expected.forgotten),
             here.eq(~pending & waiting.any()),
             Assume(~self.begin | (self.lookup & ~pending & ~waiting.any())),
             Assume(~self.filled | pending),
@@ -83,52 +83,52 @@ class OneLine(Properties):
         with m.If(self.begin):
             m.d.sync += [
                 pending.eq(1),
-                kept.line.eq(self.line),
-                kept.way.eq(self.way),
-                kept.beat.eq(0),
+                expected.line.eq(self.line),
+                expected.way.eq(self.way),
+                expected.beat.eq(0),
                 errors.eq(0),
                 unused.eq(~self.is_demand & ~self.invalidate),
-                kept.forgotten.eq(self.invalidate),
+                expected.forgotten.eq(self.invalidate),
             ]
         with m.Else():
             with m.If(self.invalidate | (self.lookup & self.is_demand & same)):
                 m.d.sync += unused.eq(0)
             with m.If(self.invalidate):
-                m.d.sync += kept.forgotten.eq(1)
+                m.d.sync += expected.forgotten.eq(1)
         with m.If(self.filled):
             m.d.sync += [
-                kept.beat.eq(kept.beat + 1),
-                errors.bit_select(kept.beat, 1).eq(self.error),
-                pending.eq(kept.beat != config.beats - 1),
+                expected.beat.eq(expected.beat + 1),
+                errors.bit_select(expected.beat, 1).eq(self.error),
+                pending.eq(expected.beat != config.beats - 1),
             ]
-        kept_set = kept.line[: config.cache.set_width]
+        kept_set = expected.line[: config.cache.set_width]
         same_set = kept_set == self.line[: config.cache.set_width]
         live = pending | waiting.any()
         m.d.comb += [
             Assert(dut.joins == joins),
             Assert(dut.free == ~live),
-            Assert(dut.reserved == Mux(live & same_set, kept.way, 0)),
+            Assert(dut.reserved == Mux(live & same_set, expected.way, 0)),
             Assert(replay.valid == here),
             Assert(~here | (replay.waiting == waiting)),
             Assert(~here | (replay.errors == errors)),
-            Assert(~pending | (dut.fill.beat == kept.beat)),
+            Assert(~pending | (dut.fill.beat == expected.beat)),
             Assert(~pending | (dut.fill.fails == errors.any())),
-            Assert(~pending | (dut.fill.forgotten == kept.forgotten)),
-            Assert(~live | (dut.fill.line == kept.line)),
-            Assert(~live | (dut.fill.way == kept.way)),
-            Assert(~here | (Cat(replay.set, replay.way) == Cat(kept_set, kept.way))),
+            Assert(~pending | (dut.fill.forgotten == expected.forgotten)),
+            Assert(~live | (dut.fill.line == expected.line)),
+            Assert(~live | (dut.fill.way == expected.way)),
+            Assert(~here | (Cat(replay.set, replay.way) == Cat(kept_set, expected.way))),
             Assert(~live | (dut.first_use == (self.lookup & self.is_demand & same & unused))),
         ]
 
     def relate(self, m):
-        dut, replay, kept = self.dut, self.dut.replay, self.kept
+        dut, replay, expected = self.dut, self.dut.replay, self.expected
         m.d.comb += [
             Assert(replay.waiting == self.waiting),
-            Assert(dut.fill.line == kept.line),
-            Assert(dut.fill.beat == kept.beat),
-            Assert(self.pending | (kept.beat == 0)),
+            Assert(dut.fill.line == expected.line),
+            Assert(dut.fill.beat == expected.beat),
+            Assert(self.pending | (expected.beat == 0)),
             Assert(replay.errors == self.errors),
-            Assert(~self.pending | ~(self.errors >> kept.beat).any()),
+            Assert(~self.pending | ~(self.errors >> expected.beat).any()),
             Assert(self.kept_unused == self.unused),
         ]
 

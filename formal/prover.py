@@ -148,13 +148,13 @@ def prove(proof: Proof, folder: Path, fault: Fault | None = None) -> Finding:
     (folder / "design.il").write_text(netlist)
     (folder / "task.sby").write_text(task(proof, fault, inside))
     output = run_prover(folder)
-    found = re.search(r"DONE \((\w+), rc=", output)
+    match = re.search(r"DONE \((\w+), rc=", output)
     statuses = {
         "PASS": "proven" if proof.induction and fault is None else "bounded",
         "FAIL": "failed",
         "UNKNOWN": "not inductive",
     }
-    status = statuses.get(found[1] if found else "", "gave up")
+    status = statuses.get(match[1] if match else "", "gave up")
     return Finding(
         proof=proof,
         fault=fault,

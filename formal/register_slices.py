@@ -19,7 +19,7 @@ class Order(Properties):
         self.width = width
         super().__init__(
             free={"valid": 1, "payload": width, "ready": 1},
-            inside={"is_full": (f"{skid}.is_full", 1), "kept": (f"{skid}.stored", width)},
+            inside={"is_full": (f"{skid}.is_full", 1), "stored": (f"{skid}.stored", width)},
         )
 
     def drive(self, m, cut, places: int):
@@ -59,7 +59,7 @@ class SkidOrder(Order):
     def relate(self, m):
         m.d.comb += [
             Assert(self.is_full == self.held),
-            Assert(~self.held | (self.kept == self.value)),
+            Assert(~self.held | (self.stored == self.value)),
         ]
 
 
@@ -91,7 +91,7 @@ class SliceOrder(Order):
     def relate(self, m):
         m.d.comb += [
             Assert(self.is_full == (self.held == 2)),
-            Assert(~self.is_full | (self.kept == self.second)),
+            Assert(~self.is_full | (self.stored == self.second)),
         ]
 
 

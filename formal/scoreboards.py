@@ -142,8 +142,8 @@ class RegisterOfCore(Properties):
         count, under_way = self.results.count, self.under_way[warp]
         names = [Names(entry.instruction, self.register) for entry in (head, after)]
         held = [
-            (each.writes & ~each.reads & (count != 0)) | (each.reads & (count == 2))
-            for each in names
+            (registers.writes & ~registers.reads & (count != 0)) | (registers.reads & (count == 2))
+            for registers in names
         ]
         runs = self.active[warp] & ~self.stopped[warp] & head.valid
         serialises = head.instruction.serialises

@@ -107,12 +107,12 @@ class Reads(Properties):
             Assert(~o.awvalid & ~o.wvalid),
         ]
         self.stays(m, o.rvalid, o.rready, self.dram_mshr)
-        for mshr, each in enumerate(lefts):
+        for mshr, beats_left in enumerate(lefts):
             with m.If(o.arvalid & o.arready & (o.arid == mshr)):
-                m.d.comb += Assert(each == 0)
-                m.d.sync += each.eq(o.arlen + 1)
+                m.d.comb += Assert(beats_left == 0)
+                m.d.sync += beats_left.eq(o.arlen + 1)
             with m.Elif(accepts & o.rready & (self.dram_mshr == mshr)):
-                m.d.sync += each.eq(each - 1)
+                m.d.sync += beats_left.eq(beats_left - 1)
 
     def stays(self, m: Module, valid, ready, payload) -> Signal:
         """Assume that an untaken offer stays; return whether there was one."""

@@ -28,7 +28,7 @@ class RegisterOfWarp(Properties):
             "release": releases(config),
             "released": data.ArrayLayout(REGISTERS, releases(config)),
         }
-        kept = ("pending", "twice", "blocked") if config.snoop else ("pending",)
+        tables = ("pending", "twice", "blocked") if config.snoop else ("pending",)
         super().__init__(
             free={
                 "needs": data.ArrayLayout(needs_layout(config), width),
@@ -40,7 +40,7 @@ class RegisterOfWarp(Properties):
             },
             fixed={"register": range(REGISTERS)},
             inside={
-                **{f"is_{name}": (f"board.{name}", REGISTERS) for name in kept},
+                **{f"is_{name}": (f"board.{name}", REGISTERS) for name in tables},
                 "counted": ("board.under_way", range(2 * UNDER_WAY)),
             },
         )

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(prog="python -m bench.snapshot", description=__doc__)
     commands = whole.add_subparsers(dest="command", required=True, metavar="take | compare")
     taking = commands.add_parser("take", help="take a snapshot of this tree, or continue one")
-    taking.set_defaults(carry_out=taken)
+    taking.set_defaults(carry_out=take_snapshot)
     taking.add_argument("file", type=Path, help="JSON file")
     taking.add_argument("--presets", nargs="+", default=(), help="default: all")
     taking.add_argument("--kernels", nargs="+", default=(), help="default: all")
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     return whole
 
 
-def taken(given: argparse.Namespace) -> int:
+def take_snapshot(given: argparse.Namespace) -> int:
     """Take a snapshot; cases with an unexpected error are missing in it."""
     require_at_least(1, {"--workers": given.workers})
     selection = Selection(
@@ -97,7 +97,9 @@ def compared(given: argparse.Namespace) -> int:
     ]
     if tools:
         out.print(f"note: other tools: {', '.join(tools)}")
-    refused = sum(not any(each.covers(change) for each in allowances) for change in changes)
+    refused = sum(
+        not any(allowance.covers(change) for allowance in allowances) for change in changes
+    )
     cases = len({*old.entries, *new.entries})
     out.print(f"{cases:,} cases: {len(changes):,} changes, {refused:,} of them not allowed")
     return CHANGED if refused else 0

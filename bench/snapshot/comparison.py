@@ -94,13 +94,13 @@ def changes_of(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> Iterator[C
 
     Cases keep the order of the old snapshot. A case that only one snapshot has is one change.
     """
-    found = [
+    changes = [
         change
         for case in dict.fromkeys((*old, *new))
         for change in case_changes(case, old.get(case), new.get(case))
     ]
     for group in GROUPS:
-        yield from (change for change in found if change.group == group)
+        yield from (change for change in changes if change.group == group)
 
 
 def case_changes(case: str, old: Entry | None, new: Entry | None) -> Iterator[Change]:

@@ -105,8 +105,8 @@ def run_facts(
     if isinstance(workload, KernelWorkload):
         facts["inputs"]["program"] = program_digest(workload.program)
         facts["inputs"]["data"] = data_digest(workload.data)
-    kept = {name: section for name, section in result.items() if name not in NO_FACTS}
-    for name, value in leaves(kept):
+    sections = {name: section for name, section in result.items() if name not in NO_FACTS}
+    for name, value in leaves(sections):
         facts[group_of(name)][name] = value
     return facts
 
@@ -118,9 +118,9 @@ def config_facts(config: MachineConfig) -> Facts:
 
 def verilog_facts(emission: Emission) -> Facts:
     """Return ports, addresses and texts of an emitted cluster."""
-    found = description(emission)
-    ports = {port["name"]: f"{port['direction']} {port['width']}" for port in found.pop("ports")}
-    sections = {name: part for name, part in found.items() if name not in NOT_INTERFACES}
+    summary = description(emission)
+    ports = {port["name"]: f"{port['direction']} {port['width']}" for port in summary.pop("ports")}
+    sections = {name: part for name, part in summary.items() if name not in NOT_INTERFACES}
     modules = {module.name: module.instances for module in emission.modules}
     return {
         "interfaces": dict(leaves(plain(sections)))

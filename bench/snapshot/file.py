@@ -90,9 +90,9 @@ def opened(path: Path, *, replace: bool) -> Snapshot:
 
     """
     if path.exists():
-        found = read(path)
-        if found.source == tree_key():
-            return found
+        snapshot = read(path)
+        if snapshot.source == tree_key():
+            return snapshot
         if not replace:
             raise UserError(
                 f"{path} is a snapshot of other sources or tools, whose entries are not those of "

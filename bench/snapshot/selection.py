@@ -58,25 +58,25 @@ class Selection:
             {"preset": name, "config": PRESETS[name]} for name in names
         ]
         has_rtl = self.engine != MODEL
-        found: list[Case] = []
+        selected: list[Case] = []
         for machine in machines:
-            found += [PresetCase(part="config", **machine), *self.runs(**machine)]
+            selected += [PresetCase(part="config", **machine), *self.runs(**machine)]
             if has_rtl:
-                found.append(PresetCase(part="Verilog", **machine))
+                selected.append(PresetCase(part="Verilog", **machine))
         if has_rtl and self.has_area:
-            found += [PresetCase(part="area", **machine) for machine in machines]
-        return found
+            selected += [PresetCase(part="area", **machine) for machine in machines]
+        return selected
 
     def chosen_presets(self) -> list[str]:
         """Return the names of the presets; raise `UserError` if there are none."""
         presets = dict.fromkeys(self.presets or PRESETS)
-        found = [name for name in presets if not self.is_quick or name.startswith(QUICK)]
-        if not found:
+        names = [name for name in presets if not self.is_quick or name.startswith(QUICK)]
+        if not names:
             raise UserError(
                 f"--quick takes presets whose names begin with {QUICK}, not {', '.join(presets)}; "
                 "leave it out"
             )
-        return found
+        return names
 
     def runs(self, preset: str, config: MachineConfig) -> Iterator[RunCase]:
         """Yield the runs of a preset; a host commands `HOST_KERNEL` too, if there are cores."""

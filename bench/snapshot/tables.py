@@ -32,16 +32,16 @@ def change_tables(
 
     """
     for group in GROUPS:
-        found = [change for change in changes if change.group == group]
-        if not found:
+        own = [change for change in changes if change.group == group]
+        if not own:
             continue
-        cases = len({change.case for change in found})
+        cases = len({change.case for change in own})
         table = new_table(
-            f"{group}: {len(found):,} changed in {cases:,} cases",
+            f"{group}: {len(own):,} changed in {cases:,} cases",
             *("case", "quantity"),
             numbers=["old", "new", "difference", ""],
         )
-        for change in sorted(found, key=rank)[: rows or None]:
+        for change in sorted(own, key=rank)[: rows or None]:
             is_allowed = any(allowance.covers(change) for allowance in allowances)
             table.add_row(
                 change.case,
@@ -52,8 +52,8 @@ def change_tables(
                 "allowed" if is_allowed else "",
             )
         yield table
-        if rows and len(found) > rows:
-            yield f"{len(found) - rows:,} more changes of {group}; --rows 0 lists all"
+        if rows and len(own) > rows:
+            yield f"{len(own) - rows:,} more changes of {group}; --rows 0 lists all"
 
 
 def rank(change: Change) -> tuple[bool, float]:

@@ -14,7 +14,7 @@ from spica.base.errors import UserError
 from ..guarded import guarded
 from ..snapshot.source import tree_key
 from .record import FOLDER, Run, read, write
-from .take import LIBRARY, needs_library, taken
+from .take import LIBRARY, measured, needs_library
 
 __all__ = ["main"]
 
@@ -32,7 +32,7 @@ def carried_out(given: argparse.Namespace) -> int:
     if given.add:
         path = FOLDER / f"{given.add[0]}.json"
         known = read(path) if path.exists() else []
-        write(path, [*known, taken(Run(command=given.add[1], result={}, output=given.output))])
+        write(path, [*known, measured(Run(command=given.add[1], result={}, output=given.output))])
         return 0
     files = [FOLDER / f"{name}.json" for name in given.files] or sorted(FOLDER.glob("*.json"))
     return INCOMPLETE if sum(failures(path, given) for path in files) else 0
@@ -65,7 +65,7 @@ def failures(path: Path, given: argparse.Namespace) -> int:
             print(f"{path.stem}: left out, since {LIBRARY} names no folder", file=sys.stderr)
             continue
         try:
-            runs[number] = taken(run)
+            runs[number] = measured(run)
         except UserError as error:
             print(f"bench.stored: {error}", file=sys.stderr)
             failed += 1

@@ -14,7 +14,7 @@ from spica.base.errors import UserError
 from ..snapshot.source import tree_key
 from .record import Run, shortened
 
-__all__ = ["needs_library", "taken"]
+__all__ = ["measured", "needs_library"]
 
 ROOT = Path(__file__).parents[2]
 #: Folders whose changes may change results.
@@ -25,7 +25,7 @@ LIBRARY = "SPICA_PDK"
 LIBRARY_OPTIONS = ("--liberty", "--sram-table")
 
 
-def taken(run: Run) -> Run:
+def measured(run: Run) -> Run:
     """Return a run with the result of this tree.
 
     Raises

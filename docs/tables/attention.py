@@ -28,14 +28,14 @@ def attention_cycles() -> str:
     runs = [runs_of(mask) for mask in MASKS]
     rows = []
     for preset in runs[0]:
-        own = [each[preset] for each in runs]
+        own = [run[preset] for run in runs]
         cells = ((f"{x.result['cycles']:,}", share(x.result["mac_utilization"])) for x in own)
         rows.append([f"`{preset}`", *(text for pair in cells for text in pair), cited(own)])
     header = [
         *("machine", "cycles", "utilisation, %", "causal, cycles", "causal, utilisation, %"),
         "commit",
     ]
-    examples = [next(iter(each.values())) for each in runs]
+    examples = [next(iter(run.values())) for run in runs]
     return section(examples, header, rows, has_commits=True)
 
 

@@ -27,13 +27,13 @@ def bandwidth_of(result: dict[str, Any]) -> int:
 
 def by_size(results: list[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
     """Return results of square products by size and DRAM bandwidth."""
-    return {(each["sizes"]["m"], bandwidth_of(each)): each for each in results}
+    return {(entry["sizes"]["m"], bandwidth_of(entry)): entry for entry in results}
 
 
 def grid(results: dict[tuple[int, int], dict[str, Any]], size: int) -> list[str]:
     """Return the cells of a size: utilisation by bandwidth, empty where not measured."""
-    found = (results.get((size, bandwidth)) for bandwidth in BANDWIDTHS)
-    return [share(each["mac_utilization"]) if each else "" for each in found]
+    entries = (results.get((size, bandwidth)) for bandwidth in BANDWIDTHS)
+    return [share(entry["mac_utilization"]) if entry else "" for entry in entries]
 
 
 BANDWIDTHS = (64, 32, 16, 11)
@@ -44,7 +44,7 @@ def cluster_products() -> str:
     runs = read("virgo")
     results = by_size([run.result for run in runs])
     rows = ([f"{size}", *grid(results, size), PUBLISHED[size]] for size in PUBLISHED)
-    header = ["M = N = K", *(f"{each} B/cycle" for each in BANDWIDTHS), "published"]
+    header = ["M = N = K", *(f"{entry} B/cycle" for entry in BANDWIDTHS), "published"]
     return section(runs[:2], header, rows)
 
 
@@ -91,7 +91,7 @@ def accelerator_products() -> str:
         ]
         for size in dict.fromkeys(size for size, _ in halves)
     )
-    header = ["M = N = K", *(f"{each} B/cycle" for each in BANDWIDTHS), "64 B/cycle, C in FP32"]
+    header = ["M = N = K", *(f"{entry} B/cycle" for entry in BANDWIDTHS), "64 B/cycle, C in FP32"]
     return section(runs, [*header, "commit"], rows, has_commits=True, examples=2)
 
 
@@ -137,10 +137,10 @@ def core_kernels() -> str:
 def prediction_errors() -> str:
     """Return errors of predicted cycles of `gemm` on `virgo`."""
     (run,) = read("analytic")
-    timed = [each for each in run.result["runs"] if each["predicted"]]
+    timed = [entry for entry in run.result["runs"] if entry["predicted"]]
     rows = []
     for kind, text in (KINDS | {"": "all"}).items():
-        errors = [abs(each["error"]) for each in timed if kind in ("", each["kind"])]
+        errors = [abs(entry["error"]) for entry in timed if kind in ("", entry["kind"])]
         good = sum(error <= GOOD for error in errors)
         figures = (f"{figure(errors):.2f}" for figure in (median, mean, max))
         rows.append([text, f"{len(errors)}", f"{good}", *figures])
@@ -152,14 +152,14 @@ def prediction_limits() -> str:
     """Return bytes of programs and the nearest run to the limits, by kernel and preset."""
     (run,) = read("analytic")
     groups: dict[tuple[str, str], list[dict]] = {}
-    for each in run.result["runs"]:
-        groups.setdefault((each["kernel"], f"`{each['preset']}`"), []).append(each)
+    for entry in run.result["runs"]:
+        groups.setdefault((entry["kernel"], f"`{entry['preset']}`"), []).append(entry)
     rows = (
         [
             f"`{kernel}`",
             preset,
             *(extent(own, level) for level in ("dram_read_bytes", "dram_written_bytes")),
-            f"{100 * max(each['least'] / each['cycles'] for each in own):.1f}",
+            f"{100 * max(entry['least'] / entry['cycles'] for entry in own):.1f}",
         ]
         for (kernel, preset), own in groups.items()
     )
@@ -169,8 +169,8 @@ def prediction_limits() -> str:
 
 def extent(runs: list[dict], level: str) -> str:
     """Return the fewest and the most bytes beside operands and results."""
-    found = [each["program"][level] for each in runs if level in each["program"]]
-    few, most = min(found, default=None), max(found, default=None)
+    entries = [entry["program"][level] for entry in runs if level in entry["program"]]
+    few, most = min(entries, default=None), max(entries, default=None)
     if few is None:
         return ""
     return f"{few:,}" if few == most else f"{few:,} to {most:,}"

@@ -13,7 +13,7 @@ __all__ = ["SECTIONS", "table3"]
 
 OURS = "Spica"
 #: Restriction by name of the JSON, in the order in which they are combined.
-LABELS = {each.name: each.label for each in RESTRICTIONS}
+LABELS = {item.name: item.label for item in RESTRICTIONS}
 
 
 def sample() -> str:
@@ -112,13 +112,13 @@ def restricted_utilisation() -> str:
     """Return utilisation under restrictions of the published machine."""
     (run,) = read("as_published")
     designs = run.result["designs"]
-    rows = [[OURS, *(share(each["ours"]) for each in designs)]]
+    rows = [[OURS, *(share(item["ours"]) for item in designs)]]
     for label in LABELS.values():
         steps = (step for step in run.result["steps"] if step["label"] == label)
-        found = {step["design"]: step["together"] for step in steps}
-        rows.append([label, *(cell(found.get(design)) for design in DESIGNS)])
-    rows.append(["published", *(share(each["published"]) for each in designs)])
-    header = ["restriction", *(f"{each}, %" for each in DESIGNS.values())]
+        together = {step["design"]: step["together"] for step in steps}
+        rows.append([label, *(cell(together.get(design)) for design in DESIGNS)])
+    rows.append(["published", *(share(item["published"]) for item in designs)])
+    header = ["restriction", *(f"{item}, %" for item in DESIGNS.values())]
     return section([run], header, rows)
 
 

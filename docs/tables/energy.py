@@ -37,7 +37,7 @@ def energy_of(run: Stored) -> list[str]:
         "" if error is None else f"{100 * error / total:.1f} %",
         f"{energy['pj_per_mac']:.2f} pJ",
         f"{energy['power_mw']:,.0f} mW",
-        *(microjoules(each) for each in (*kinds, energy["memory_pj"])),
+        *(microjoules(energy_pj) for energy_pj in (*kinds, energy["memory_pj"])),
         *(part_of(energy, groups, name) for name, groups in COMPONENTS.items()),
         microjoules(energy["ungated_total_pj"]),
         cited([run]),
@@ -48,8 +48,8 @@ def part_of(energy: dict[str, Any], groups: tuple[str, ...], name: str) -> str:
     """Return the energy of a component and its share."""
     by_group = energy["by_group"]
     own = [by_group[group] for group in dict.fromkeys((*groups, name)) if group in by_group]
-    found = sum(each["total_pj"] for each in own)
-    return f"{microjoules(found)}, {100 * found / energy['total_pj']:.1f} %"
+    picojoules = sum(energy_pj["total_pj"] for energy_pj in own)
+    return f"{microjoules(picojoules)}, {100 * picojoules / energy['total_pj']:.1f} %"
 
 
 def microjoules(picojoules: float) -> str:

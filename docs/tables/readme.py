@@ -44,14 +44,14 @@ def comparison() -> str:
 
 def product_rows() -> list[list[str]]:
     """Return a row of MAC utilisation for each size of product."""
-    found = table3()
+    shares = table3()
     return [
         [
             f"product of {size}³, MAC utilisation, %",
-            *(share(found[DESIGNS[preset], size][0]) for preset in PRESETS),
+            *(share(shares[DESIGNS[preset], size][0]) for preset in PRESETS),
             *(share(MAC_UTILIZATION[preset][number], 1) for preset in PRESETS),
             "`spica reproduce table3`",
-            cited(found[DESIGNS[preset], size][1] for preset in PRESETS),
+            cited(shares[DESIGNS[preset], size][1] for preset in PRESETS),
         ]
         for number, size in enumerate(SIZES)
     ]
@@ -59,17 +59,17 @@ def product_rows() -> list[list[str]]:
 
 def attention_rows() -> list[list[str]]:
     """Return rows of MAC utilisation of attention in FP16 and in FP32."""
-    found = utilisation()
+    shares = utilisation()
     rows = []
     for form, suffix in {"FP16": "", "FP32": "_fp32"}.items():
         presets = [f"{preset}{suffix}" for preset in PRESETS]
         published = (ATTENTION_UTILIZATION.get(preset) for preset in presets)
         rows.append([
             f"attention of 1,024 queries and keys, depth 64, {form}, MAC utilisation, %",
-            *(share(found[preset][0]) if preset in found else "" for preset in presets),
+            *(share(shares[preset][0]) if preset in shares else "" for preset in presets),
             *(share(value, 1) if value else "" for value in published),
             "`spica run attention --size 1024x64 --preset …`",
-            cited(found[preset][1] for preset in presets if preset in found),
+            cited(shares[preset][1] for preset in presets if preset in shares),
         ])
     return rows
 

@@ -74,7 +74,7 @@ class Slave:
 
 def product(library, matrices, machine):
     """Multiply with the driver on the machine; return A, B, C and the number of wrong elements."""
-    shapes = {name: (each["rows"], each["pitch"]) for name, each in matrices.items()}
+    shapes = {name: (layout["rows"], layout["pitch"]) for name, layout in matrices.items()}
     a, b, c = (np.zeros(shapes[name], np.float16) for name in "abc")
     library.gemm_fill(a.ctypes, b.ctypes)
     for name, matrix in zip("ab", (a, b), strict=True):

@@ -67,7 +67,7 @@ def verilog(folder):
     text = soc.platform.get_verilog(soc, name=TOP)
     for name, contents in text.data_files.items():
         (folder / name).write_text(contents)
-    others = [folder / f"{PRESET}.v", *(Path(each[0]) for each in soc.platform.sources)]
+    others = [folder / f"{PRESET}.v", *(Path(source[0]) for source in soc.platform.sources)]
     # Comments hold the time of generation, which would be another design in the cache of models.
     soc_text = re.sub(r"^//.*\n", "", text.main_source, flags=re.MULTILINE)
     return "\n".join([soc_text, *(path.read_text() for path in others)])

@@ -33,7 +33,9 @@ class Cluster(LiteXModule):
         self.memory = [
             axi.AXIInterface(
                 data_width=config["axi"]["data_width"],
-                id_width=next(each["width"] for each in ports if each["name"] == f"m_axi{n}_arid"),
+                id_width=next(
+                    signal["width"] for signal in ports if signal["name"] == f"m_axi{n}_arid"
+                ),
             )
             for n in range(config["axi"]["masters"])
         ]

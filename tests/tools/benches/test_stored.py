@@ -33,7 +33,7 @@ def test_result_of_other_sources_is_taken_again(folder):
 
 
 def test_result_of_these_sources_is_left(folder, monkeypatch):
-    monkeypatch.setattr(command_line, "taken", lambda run: pytest.fail("taken again"))
+    monkeypatch.setattr(command_line, "measured", lambda run: pytest.fail("measured again"))
     write(folder / "vecadd.json", [Run(command=COMMAND, sources=tree_key(), result={})])
     assert command_line.main([]) == 0
 
