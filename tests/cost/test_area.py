@@ -126,8 +126,8 @@ def instances_below(modules, top):
 def flat_nand2(text, top):
     """Return the NAND2 equivalents of a design flattened before optimisation, without memories."""
     script = "read_rtlil design.il" + MAPPING.format(top=top)
-    found = run_at_once(script, {"design.il": START + text}, ["gates.json"])
-    module = json.loads(found["gates.json"])["modules"][top]
+    files = run_at_once(script, {"design.il": START + text}, ["gates.json"])
+    module = json.loads(files["gates.json"])["modules"][top]
     cells = Counter(cell["type"] for cell in module["cells"].values())
     return nand2_equivalents(
         Counter({cell: n for cell, n in cells.items() if not cell.startswith("$mem")})
@@ -142,7 +142,7 @@ def test_the_sum_of_blocks_is_that_of_every_module():
         if name in alone:
             assert synthesise(block) == synthesise(alone[name])
     # Logic before an adder with unused outputs counts, beside memory, its mask, `~` and `*`.
-    (multiplier,) = (each for each in alone.values() if each.kind == "Multiplier")
+    (multiplier,) = (other for other in alone.values() if other.kind == "Multiplier")
     assert synthesise(multiplier).cells == 5
     # Adders with unused outputs count per block; a flattened whole drops them.
     assert 0.5 * blocks < flat < blocks
@@ -264,11 +264,11 @@ def test_equal_blocks_of_different_names_are_synthesised_once():
 @pytest.mark.full
 def test_resources_of_fpgas(tech, expected):
     """A memory, a multiplier and two adders in separate blocks each count once."""
-    taken = measure_technology(design_of(Multiplier(16), "multiplier"), TECHNOLOGIES[tech])
+    area = measure_technology(design_of(Multiplier(16), "multiplier"), TECHNOLOGIES[tech])
     expected = expected | {"ff": 2 * 16}
-    assert {name: taken.whole[name] for name in expected} == expected
-    assert taken.whole["lut"] >= 2 * 16
-    assert sum(one["ff"] * n for n, one in taken.blocks.values()) == 2 * 16
+    assert {name: area.whole[name] for name in expected} == expected
+    assert area.whole["lut"] >= 2 * 16
+    assert sum(one["ff"] * n for n, one in area.blocks.values()) == 2 * 16
 
 
 @pytest.mark.full

@@ -202,7 +202,7 @@ def test_area_and_depth_of_an_option_of_the_matrix_unit(option):
 @pytest.mark.slow
 def test_area_of_the_control_of_the_matrix_unit():
     unit, _ = unit_of_virgo()
-    (top,) = (each for each in blocks_of(unit, ("SystolicUnit",)) if "." not in each.name)
+    (top,) = (block for block in blocks_of(unit, ("SystolicUnit",)) if "." not in block.name)
     assert top.cells <= UNIT_CONTROL_CELLS
 
 

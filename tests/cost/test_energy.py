@@ -44,12 +44,12 @@ def test_windows_stand_for_the_whole_run():
         )
     ]
     whole, sampled, *others = (total["total_pj"] for total in totals)
-    assert not any(each["windows_counted"] < each["windows"] for each in totals[0]["blocks"])
+    assert not any(energy["windows_counted"] < energy["windows"] for energy in totals[0]["blocks"])
     print(f"whole {whole}, sampled {sampled}, ratio {sampled / whole:.4f}")
     assert sampled == pytest.approx(whole, rel=0.05)
     assert totals[0]["standard_error_pj"] is None
-    for total, each in zip(others, totals[2:], strict=True):
-        error, source = each["standard_error_pj"], each["source"]
+    for total, energy in zip(others, totals[2:], strict=True):
+        error, source = energy["standard_error_pj"], energy["source"]
         print(f"{source['windows']} windows, {source['sampled_cycles']} cycles: ", end="")
         print(f"{total / whole - 1:+.2%}, standard error {error / whole:.2%}")
         assert 0.002 * whole < error < 0.1 * whole
@@ -110,7 +110,7 @@ def test_runs_that_are_not_fitted_agree(costs, preset, kernel, size, options):
     run = resolve(Request(kernel=kernel, preset=preset, size=size, **options))
     arguments = (run.workload, preset, config, run.options)
     result = run_with_gates(*arguments, costs=costs, gates=sg13g2_gates())
-    found = differences(measured_run(result, config), read_energies())
-    print(preset, kernel, size, options, found)
-    assert abs(found["total"]) < TOTAL
-    assert max(abs(each) for each in found["groups"].values()) < GROUP
+    errors = differences(measured_run(result, config), read_energies())
+    print(preset, kernel, size, options, errors)
+    assert abs(errors["total"]) < TOTAL
+    assert max(abs(energy) for energy in errors["groups"].values()) < GROUP

@@ -23,5 +23,9 @@ def length_of(bar):
 
 def texts_of(svg):
     """Return all texts of a chart, line by line."""
-    found = ElementTree.fromstring(svg).iter()
-    return [each.text for each in found if each.tag in (f"{SVG}text", f"{SVG}tspan") and each.text]
+    elements = ElementTree.fromstring(svg).iter()
+    return [
+        element.text
+        for element in elements
+        if element.tag in (f"{SVG}text", f"{SVG}tspan") and element.text
+    ]

@@ -106,8 +106,10 @@ def measured_costs(report: str) -> dict[str, FileCost]:
     costs: dict[str, FileCost] = {}
     for case in ElementTree.fromstring(report).iter("testcase"):
         file = "/".join(case.attrib["classname"].split(".")[1:]) + ".py"
-        found = {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")}
-        processor, builds = (float(found.get(name, 0)) for name in ProcessorTime.NAMES)
+        properties = {
+            entry.attrib["name"]: entry.attrib["value"] for entry in case.iter("property")
+        }
+        processor, builds = (float(properties.get(name, 0)) for name in ProcessorTime.NAMES)
         cost = costs.get(file, FileCost(0.0))
         costs[file] = cost.with_test(float(case.attrib["time"]), builds, processor)
     return costs
@@ -132,7 +134,7 @@ def record(tier: str, measured: Mapping[str, FileCost], wall: float | None = Non
 
 def one_line_each(text: str) -> str:
     """Return indented JSON with each list of numbers on one line."""
-    return re.sub(r"\[[^\[\]]*\]", lambda found: json.dumps(json.loads(found[0])), text)
+    return re.sub(r"\[[^\[\]]*\]", lambda match: json.dumps(json.loads(match[0])), text)
 
 
 def makespan(durations: Iterable[float], workers: int) -> float:
@@ -147,15 +149,15 @@ def main(tier: str, report: str, workers: str, started: str) -> None:
     """Record a JUnit report; `started` is the time at which the tier's command began."""
     if tier not in TIERS:
         raise SystemExit(f"the tier must be one of {', '.join(TIERS)}, not {tier!r}")
-    found = measured_costs(Path(report).read_text())
+    costs = measured_costs(Path(report).read_text())
     wall = time.time() - float(started)
-    record(tier, found, wall)
+    record(tier, costs, wall)
     work, builds = (
-        sum(getattr(cost, name) for cost in found.values()) for name in ("wall", "builds")
+        sum(getattr(cost, name) for cost in costs.values()) for name in ("wall", "builds")
     )
-    print(f"{tier}: {wall:.0f} s with lint; {len(found)} files, {work:.0f} s of tests")
+    print(f"{tier}: {wall:.0f} s with lint; {len(costs)} files, {work:.0f} s of tests")
     print(f"processor time of builds {builds:.0f} s")
-    end = makespan((cost.wall for cost in found.values()), int(workers))
+    end = makespan((cost.wall for cost in costs.values()), int(workers))
     print(f"scheduled by these durations on {workers} workers: {end:.0f} s")
 
 

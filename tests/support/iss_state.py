@@ -12,11 +12,11 @@ DATA = 0x8010_0000
 
 def state_of(iss) -> list:
     """Return warps, console and statistics, and memory: shared, of code and of data."""
-    found = [iss.console, iss.statistics]
+    parts = [iss.console, iss.statistics]
     for core in range(iss.config.cores):
         for number in range(iss.core.warps):
             warp = iss.warp(core, number)
             plain = replace(warp, integers=None, floats=None)
-            found += [plain, warp.integers.tobytes(), warp.floats.tobytes()]
+            parts += [plain, warp.integers.tobytes(), warp.floats.tobytes()]
     regions = ((DATA, 4096), (ENTRY, 4096), (SHARED_BASE, iss.config.shared.size))
-    return [*found, *(iss.read(*region).tobytes() for region in regions)]
+    return [*parts, *(iss.read(*region).tobytes() for region in regions)]

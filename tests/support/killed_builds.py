@@ -49,10 +49,10 @@ def temporaries(*, clean: bool = True) -> list[str]:
 
 def processes_of(folder: str) -> dict[int, str]:
     """Return the commands of running processes that have this folder as cache, by number."""
-    found = {}
+    commands = {}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if f"SPICA_CACHE={folder}".encode() in (process / "environ").read_bytes():
                 command = (process / "cmdline").read_bytes().decode().replace("\0", " ")
-                found[int(process.name)] = command
-    return found
+                commands[int(process.name)] = command
+    return commands

@@ -18,7 +18,7 @@ __all__ = ["measured", "product", "require_prediction"]
 #: Most bytes of a program beside operands and results, where the L2 keeps it: instructions,
 #: arguments, stacks, and lines that the L2 prefetches in vain.
 PROGRAM = {"dram_read_bytes": 64 * 500, "dram_written_bytes": 2048, "l1d_filled_bytes": 2048}
-KEPT = 1 << 16
+SMALL_L2 = 1 << 16
 
 
 def product(config: MachineConfig, sizes: Sequence[int], **options):
@@ -36,7 +36,7 @@ def measured(
 
 def require_prediction(
     config: MachineConfig,
-    found: Prediction,
+    prediction: Prediction,
     result: Mapping[str, Any],
     *,
     cycles: float | None = None,
@@ -46,20 +46,23 @@ def require_prediction(
     `cycles` is the largest relative error of predicted cycles, if there are some. Bytes of DRAM and
     of L1 data caches are those of operands and results, and of the program.
     """
-    assert found.traffic == counted_traffic(config, result)
-    assert found.least_cycles <= result["cycles"]
-    assert (found.cycles is None) == (cycles is None)
+    assert prediction.traffic == counted_traffic(config, result)
+    assert prediction.least_cycles <= result["cycles"]
+    assert (prediction.cycles is None) == (cycles is None)
     difference = None
-    if found.cycles is not None:
-        assert found.cycles == pytest.approx(result["cycles"], rel=cycles)
-        difference = found.cycles / result["cycles"] - 1
+    if prediction.cycles is not None:
+        assert prediction.cycles == pytest.approx(result["cycles"], rel=cycles)
+        difference = prediction.cycles / result["cycles"] - 1
     measured = counted_levels(config, result)
-    predicted, counted = work_of(found.traffic, found.levels), work_of(found.traffic, measured)
+    predicted, counted = (
+        work_of(prediction.traffic, prediction.levels),
+        work_of(prediction.traffic, measured),
+    )
     assert result["prediction"] == {
-        "cycles": found.cycles,
+        "cycles": prediction.cycles,
         "difference": difference,
-        "terms": found.terms,
-        "limits": found.limits,
+        "terms": prediction.terms,
+        "limits": prediction.limits,
         "work": {
             name: {"predicted": count, "measured": counted[name]}
             for name, count in predicted.items()
@@ -69,4 +72,4 @@ def require_prediction(
     for name in PROGRAM.keys() & predicted.keys():
         more = counted[name] - predicted[name]
         assert more >= 0, name
-        assert more <= PROGRAM[name] or config.l2.size < KEPT, name
+        assert more <= PROGRAM[name] or config.l2.size < SMALL_L2, name

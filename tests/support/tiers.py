@@ -48,10 +48,10 @@ def chosen_cases(items: Sequence[pytest.Item], choices: Sequence[int | str]) -> 
     """
     chosen: list[pytest.Item] = []
     for choice in choices:
-        found = matching(items, choice) if isinstance(choice, str) else spread(items, choice)
-        if not found:
+        cases = matching(items, choice) if isinstance(choice, str) else spread(items, choice)
+        if not cases:
             raise ValueError(f"no case matches the pattern {choice!r} of the mark `quick`")
-        chosen += found
+        chosen += cases
     if not chosen or len(set(chosen)) >= len(items):
         raise ValueError(
             f"the mark `quick` must choose some of {len(items)} cases, not {len(set(chosen))}"

@@ -52,12 +52,12 @@ def evaluate(
             results.append(result)
 
     simulate(dut, testbench, domains=() if latency is None else ("sync",))
-    found, low = {}, 0
+    by_port, low = {}, 0
     for name, port in zip(outputs, shown, strict=True):
-        values = [each >> low & (1 << len(port)) - 1 for each in results[latency or 0 :]]
-        found[name] = np.array(values, np.uint32 if len(port) <= 32 else object)
+        values = [sample >> low & (1 << len(port)) - 1 for sample in results[latency or 0 :]]
+        by_port[name] = np.array(values, np.uint32 if len(port) <= 32 else object)
         low += len(port)
-    return found
+    return by_port
 
 
 def hexadecimal(value) -> str:

@@ -44,8 +44,8 @@ def collected(folder: Path, selection: str, *more: str) -> tuple[set[str], str]:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", selection, *more]
     command += ["-c", str(TESTS.parent / "pyproject.toml"), "-p", "no:randomly", str(folder)]
     run = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
-    found = re.findall(r"test_(\w+)\.py(::\S.*)", run.stdout)
-    return {name + test for name, test in found}, run.stdout
+    matches = re.findall(r"test_(\w+)\.py(::\S.*)", run.stdout)
+    return {name + test for name, test in matches}, run.stdout
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_chosen_cases_are_quick(folder_of):
     def named(cases: Callable[[str], set[str]], *tests: str) -> set[str]:
         """Return the names of the cases of each module, and of other tests in each."""
         cases_of = {name: {f"test_cases[{case}]" for case in cases(name)} for name in CHOSEN}
-        return {f"{name}::{each}" for name, has in cases_of.items() for each in {*tests, *has}}
+        return {f"{name}::{test}" for name, has in cases_of.items() for test in {*tests, *has}}
 
     quick, output = collected(folder, QUICK_TIER)
     assert quick == named(lambda name: CHOSEN[name][1], "test_short"), output

@@ -78,10 +78,10 @@ def test_every_access_reaches_its_unit_once_and_in_order(name, stall):
     bench.expected = sum(len(of) for all_of in sent.values() for of in all_of.values())
     bench.run()
     for unit, device in bench.units.items():
-        found = defaultdict(list)
+        accesses = defaultdict(list)
         for _, *access in device.log:
-            found[source_of(access[2])].append(tuple(access))
-        assert found == sent[unit]
+            accesses[source_of(access[2])].append(tuple(access))
+        assert accesses == sent[unit]
     for unit in bench.hosts:
         for access, answer in bench.hosts[unit].answers:
             assert answer == answer_to(*access)
@@ -130,8 +130,8 @@ def test_words_and_accesses_of_a_warp_arrive_in_its_order(seed):
     bench.expected = len(program.steps)
     bench.run()
     log = bench.units["matrix1"].log
-    found = [(int(at == CISC), data >> 8 if at == CISC else data) for _, at, _, data in log]
-    assert found == program.steps
+    accesses = [(int(at == CISC), data >> 8 if at == CISC else data) for _, at, _, data in log]
+    assert accesses == program.steps
 
 
 def test_what_a_unit_holds_does_not_keep_others_from_other_units():

@@ -42,7 +42,11 @@ def inner(kind, name):
 
 def test_every_field_of_a_number_a_name_or_a_flag_has_a_range():
     for kind in KINDS:
-        own = {each.name for each in dataclasses.fields(kind) if "bound" not in each.metadata}
+        own = {
+            own_field.name
+            for own_field in dataclasses.fields(kind)
+            if "bound" not in own_field.metadata
+        }
         assert own - set(ranges_of(kind)) <= WITHOUT
 
 

@@ -80,8 +80,8 @@ def test_every_number(warps, threads, cores, core):
     dut = make(warps=warps, threads=threads, cores=cores)
     model = ControlModel(small_config(warps=warps, threads=threads, cores=cores), core)
     mask, warp = (1 << threads) - 1, warps - 1
-    for each in range(warps):
-        model.iss.set_warp(core, each, mask=mask)
+    for other in range(warps):
+        model.iss.set_warp(core, other, mask=mask)
 
     async def bench(ctx):
         ctx.set(dut.core, core)
@@ -94,8 +94,8 @@ def test_every_number(warps, threads, cores, core):
             if not exists and number % 16:
                 continue
             expected = model.read(warp, number)
-            value, found, writable, per_thread, is_command = await read(ctx, dut, warp, number)
-            assert (expected is not None) == bool(exists) == found, hex(number)
+            value, is_found, writable, per_thread, is_command = await read(ctx, dut, warp, number)
+            assert (expected is not None) == bool(exists) == is_found, hex(number)
             assert value == (expected or 0), hex(number)
             assert writable == bool(known and known[0].access != "read")
             assert per_thread == bool(known and known[0].name in ("thread_id", "mhartid"))
@@ -156,8 +156,8 @@ def test_registers_of_warps(warps):
     dut = make(warps=warps, writeback_buses=2)
     rng = random.Random(warps)
     model = ControlModel(small_config(warps=warps))
-    for each in range(warps):
-        model.iss.set_warp(0, each, mask=1)
+    for other in range(warps):
+        model.iss.set_warp(0, other, mask=1)
 
     async def raise_flags(ctx):
         accrued = [(rng.random() < 0.7, rng.randrange(warps), rng.getrandbits(5)) for _ in range(2)]

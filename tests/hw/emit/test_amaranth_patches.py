@@ -98,12 +98,12 @@ def test_each_patch_alone_changes_no_text(patch):
 
 def test_replaced_attributes_are_restored():
     class Base:
-        kept = 1
+        inherited = 1
 
     class Derived(Base):
         own = staticmethod(len)
 
     before = dict(vars(Derived))
-    with replaced([(Derived, "own", str), (Derived, "kept", 2)]):
-        assert (Derived.own, Derived.kept, Base.kept) == (str, 2, 1)
+    with replaced([(Derived, "own", str), (Derived, "inherited", 2)]):
+        assert (Derived.own, Derived.inherited, Base.inherited) == (str, 2, 1)
     assert dict(vars(Derived)) == before

@@ -24,10 +24,10 @@ def refuses(make) -> bool:
 
 def both(make) -> bool:
     """Return the verdict of Amaranth's search, after a comparison with that of the quick one."""
-    found = refuses(make)
+    message = refuses(make)
     with patched_amaranth():
-        assert refuses(make) == found
-    return found
+        assert refuses(make) == message
+    return message
 
 
 class Random:

@@ -18,7 +18,7 @@ class Mix(SharedBlock):
             "a": In(config),
             "b": In(config),
             "choose": In(1),
-            "kept": Out(config),
+            "stored": Out(config),
             "low": Out(1),
             "mixed": Out(config),
             "one": Out(1),
@@ -26,10 +26,10 @@ class Mix(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        m.d.sync += self.kept.eq(self.a ^ self.b)
+        m.d.sync += self.stored.eq(self.a ^ self.b)
         m.d.comb += [self.low.eq(Cat(self.a[0], self.b)[0]), self.one.eq(1)]
         with m.If(self.choose):
-            m.d.comb += self.mixed.eq(self.kept)
+            m.d.comb += self.mixed.eq(self.stored)
         with m.Else():
             m.d.comb += self.mixed.eq(self.b)
         return m
@@ -49,7 +49,7 @@ class Nested(SharedBlock):
         m.d.comb += [
             first.a.eq(self.a),
             first.b.eq(self.b),
-            second.a.eq(first.kept),
+            second.a.eq(first.stored),
             second.b.eq(first.mixed),
             second.choose.eq(self.a[1]),
             self.o.eq(second.mixed),
@@ -72,10 +72,10 @@ class Top(wiring.Component):
         m.d.comb += [
             left.a.eq(self.x),
             left.b.eq(Cat(self.x[4:8], C(5, 4))),
-            right.a.eq(Cat(left.kept[6:8], left.mixed[0:6])),
-            right.b.eq(left.kept + left.mixed),
-            self.whole.eq(left.kept),
-            self.sliced.eq(Cat(right.o[4:8], left.kept[0:4])),
+            right.a.eq(Cat(left.stored[6:8], left.mixed[0:6])),
+            right.b.eq(left.stored + left.mixed),
+            self.whole.eq(left.stored),
+            self.sliced.eq(Cat(right.o[4:8], left.stored[0:4])),
             self.logic.eq(right.o ^ self.x),
         ]
         return m
@@ -93,7 +93,7 @@ def paths_of(component):
 
 def test_paths_of_a_block_are_exact():
     assert paths_of("Mix") == {
-        "kept": set(),
+        "stored": set(),
         "low": {"a"},
         "mixed": {"b", "choose"},
         "one": set(),
@@ -109,8 +109,8 @@ def test_inputs_have_their_sources():
     left, right = INSTANCES["left"].inputs, INSTANCES["right"].inputs
     assert left["a"] == (NetPiece(8, "", "x", 0),)
     assert left["b"] == (NetPiece(4, "", "x", 4), NetPiece(4, None))
-    assert right["a"] == (NetPiece(2, "left", "kept", 6), NetPiece(6, "left", "mixed", 0))
-    logic = frozenset([("left", "kept"), ("left", "mixed")])
+    assert right["a"] == (NetPiece(2, "left", "stored", 6), NetPiece(6, "left", "mixed", 0))
+    logic = frozenset([("left", "stored"), ("left", "mixed")])
     assert right["b"] == (NetPiece(8, None, sources=logic),)
     assert left["clk"] == (NetPiece(1, "", "clk", 0),)
     assert right["clk"] == (NetPiece(1, "", "other_clk", 0),)
@@ -118,7 +118,7 @@ def test_inputs_have_their_sources():
 
 def test_outputs_of_the_top_have_their_sources():
     outputs = INSTANCES[""].inputs
-    assert outputs["whole"] == (NetPiece(8, "left", "kept", 0),)
-    assert outputs["sliced"] == (NetPiece(4, "right", "o", 4), NetPiece(4, "left", "kept", 0))
+    assert outputs["whole"] == (NetPiece(8, "left", "stored", 0),)
+    assert outputs["sliced"] == (NetPiece(4, "right", "o", 4), NetPiece(4, "left", "stored", 0))
     (piece,) = outputs["logic"]
     assert piece.sources == {("right", "o"), ("", "x")}

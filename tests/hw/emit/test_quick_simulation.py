@@ -102,7 +102,7 @@ class RandomDesign(Elaboratable):
 def values_of(seed: int, patch) -> list[tuple]:
     """Return the values of all signals of a random design in each cycle, and their types."""
     with patch():
-        design, found = RandomDesign(seed), []
+        design, samples = RandomDesign(seed), []
         simulator = Simulator(design)
         simulator.add_clock(1e-6)
         rng = random.Random(seed)
@@ -114,12 +114,12 @@ def values_of(seed: int, patch) -> list[tuple]:
                     value = rng.choice([0, -1, rng.getrandbits(shape.width)])
                     ctx.set(signal, Const(value, shape).value)
                 values = [ctx.get(value) for value in design.seen]
-                found.append(tuple((type(value), value) for value in values))
+                samples.append(tuple((type(value), value) for value in values))
                 await ctx.tick()
 
         simulator.add_testbench(bench)
         simulator.run()
-    return found
+    return samples
 
 
 @pytest.mark.parametrize("seed", fast_only(range(12), range(60)))

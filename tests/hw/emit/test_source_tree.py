@@ -57,16 +57,16 @@ def test_hash_changes_with_every_reached_file_and_no_other(folder, name):
 
 def imports_of(tree: SourceTree, name: str) -> set[str]:
     """Return the imports of a module as Python's parser finds them."""
-    found = set()
+    names = set()
     package = name if name in tree.packages else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(tree.texts[name])):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             around = package.split(".")[: len(package.split(".")) - node.level + 1]
             base = ".".join([*(around if node.level else []), *filter(None, [node.module])])
-            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-    return found & tree.texts.keys() - {name}
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return names & tree.texts.keys() - {name}
 
 
 def test_no_import_of_the_hardware_is_missed():

@@ -55,7 +55,7 @@ class Registers(wiring.Component):
     a: In(8)
     choice: In(3)
     enable: In(1)
-    kept: Out(8, init=0x5A)
+    stored: Out(8, init=0x5A)
     counted: Out(4)
     parts: Out(32)
     late: Out(8)
@@ -67,9 +67,9 @@ class Registers(wiring.Component):
         m.d.sync += free.eq(self.a)
         m.d.late += self.late.eq(Mux(self.enable, free, self.late + 1))
         with m.If(self.enable):
-            m.d.sync += self.kept.eq(self.a)
+            m.d.sync += self.stored.eq(self.a)
         with m.Elif(self.choice == 5):
-            m.d.sync += self.kept[2:6].eq(self.a)
+            m.d.sync += self.stored[2:6].eq(self.a)
         with m.Switch(self.choice):
             with m.Case(0):
                 m.d.sync += self.counted.eq(self.counted + 1)

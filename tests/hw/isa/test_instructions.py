@@ -19,8 +19,8 @@ CUSTOM_OPCODES = (0x0B, 0x7B)
 #: Instructions that a compiler for RV32IMF, Zfhmin and Zfbfmin supports.
 STANDARD = [
     name
-    for name, each in INSTRUCTIONS.items()
-    if each.match & 0x7F not in CUSTOM_OPCODES and name != "fence.i"
+    for name, instruction in INSTRUCTIONS.items()
+    if instruction.match & 0x7F not in CUSTOM_OPCODES and name != "fence.i"
 ]
 #: The other ones in compiler form: opcode, funct3, funct7 and register order.
 CUSTOM = {
@@ -85,7 +85,7 @@ def test_words_and_assembly_round_trip(name):
 
 def test_any_word_round_trips():
     rng = random.Random(1)
-    opcodes = sorted({each.match & 0x7F for each in INSTRUCTIONS.values()})
+    opcodes = sorted({instruction.match & 0x7F for instruction in INSTRUCTIONS.values()})
     known = 0
     for _ in range(50_000):
         word = rng.getrandbits(32) & ~0x7F | rng.choice(opcodes)

@@ -65,7 +65,7 @@ def test_a_core_has_one_kind_of_tensor_instruction():
     units = (RegisterFedConfig(), SharedFedConfig(queue=3))
     for unit, groups, credits in zip(units, ([8], [32]), (2, 3), strict=True):
         core, kind = CoreConfig(tensor=unit), unit.name
-        own = {each for each in TensorOperation if core.executes(Port.TENSOR, each)}
+        own = {operation for operation in TensorOperation if core.executes(Port.TENSOR, operation)}
         assert own == {*unit.operations} == {TensorOperation[kind.upper()]}
         assert (core.group_sizes, core.credits(Port.TENSOR)) == (groups, credits)
         waits = core.executes(Port.CONTROL, ControlOperation.HGMMA_WAIT)

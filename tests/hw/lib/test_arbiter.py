@@ -23,13 +23,13 @@ async def compare(ctx, dut, steps):
     last = None
     for _ in range(steps):
         requests = rng.choice([0, (1 << requesters) - 1, rng.getrandbits(requesters)])
-        taken = rng.randint(0, 1)
+        accepted = rng.randint(0, 1)
         ctx.set(dut.requests, requests)
-        ctx.set(dut.accept, taken and requests != 0)
+        ctx.set(dut.accept, accepted and requests != 0)
         chosen = round_robin(requesters, last, requests)
         assert ctx.get(dut.grant) == (0 if chosen is None else 1 << chosen)
         await ctx.tick()
-        if taken and chosen is not None:
+        if accepted and chosen is not None:
             last = chosen
 
 

@@ -124,7 +124,7 @@ def test_all_get_what_is_theirs(config):
         while not all(source.idle for source in sources):
             for source in sources:
                 source.drive()
-            inputs.set(ctx, [value for each in wires for value in each.driven.values()] + driven)
+            inputs.set(ctx, [value for wire in wires for value in wire.driven.values()] + driven)
             _, _, *seen = await ctx.tick().sample(*outputs)
             for source in sources:
                 own = len(source.wires.samples)

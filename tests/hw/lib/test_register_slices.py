@@ -16,20 +16,20 @@ def test_every_cycle_is_that_of_a_model(busy, willing):
     rng = random.Random(1)
 
     async def bench(ctx):
-        kept = None
+        stalled = None
         for number in range(500):
             valid, ready = rng.random() < busy, rng.random() < willing
             ctx.set(dut.i.valid, valid)
             ctx.set(dut.i.payload, number)
             ctx.set(dut.o.ready, not ready)
-            assert ctx.get(dut.i.ready) == (kept is None)
+            assert ctx.get(dut.i.ready) == (stalled is None)
             ctx.set(dut.o.ready, ready)
-            assert ctx.get(dut.i.ready) == (kept is None), "it does not follow the other ready"
-            offered = kept if kept is not None else number if valid else None
+            assert ctx.get(dut.i.ready) == (stalled is None), "it does not follow the other ready"
+            offered = stalled if stalled is not None else number if valid else None
             assert ctx.get(dut.o.valid) == (offered is not None)
             if offered is not None:
                 assert ctx.get(dut.o.payload) == offered
-            kept = None if ready else offered
+            stalled = None if ready else offered
             await ctx.tick()
 
     simulate(dut, bench)

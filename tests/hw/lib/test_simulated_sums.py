@@ -23,16 +23,16 @@ def both(config: CarrySelectAddConfig) -> tuple[str, str]:
 
 def adders_of(preset: str) -> set[CarrySelectAddConfig]:
     """Return the configs of all adders in a preset."""
-    found, check = [], CarrySelectAddConfig.__post_init__
+    configs, check = [], CarrySelectAddConfig.__post_init__
 
     def recorded(self):
         check(self)
-        found.append(self)
+        configs.append(self)
 
     with patch.object(CarrySelectAddConfig, "__post_init__", recorded):
         verilog = emit(Machine(PRESETS[preset]), preset, simulated=True).verilog
     assert "without_" not in verilog
-    return set(found)
+    return set(configs)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, drops=lambda: Fals
 
     Proposals are near requested lines and stay until they are accepted, or all are forgotten.
     """
-    unit, taken, near, held = require_no_loop(StreamPrefetcher(config)), [], set(), None
+    unit, accepted, near, held = require_no_loop(StreamPrefetcher(config)), [], set(), None
 
     async def drive(ctx):
         nonlocal held
@@ -32,7 +32,7 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, drops=lambda: Fals
             assert proposed is None or proposed in near
             assert ctx.get(unit.busy) or (proposed is None and access is None)
             if is_ready and proposed is not None:
-                taken.append(proposed)
+                accepted.append(proposed)
             held = None if is_ready or is_forgotten else proposed
             if access is not None:
                 near.update(range(access[0] - BEYOND + 1, access[0] + config.ahead + 1))
@@ -41,7 +41,7 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, drops=lambda: Fals
             await ctx.tick()
 
     simulate(unit, drive)
-    return taken
+    return accepted
 
 
 def apart(lines, gap: int = 3):
@@ -84,13 +84,13 @@ def test_what_is_here_keeps_a_stream_going():
 def test_streams_side_by_side(streams, share):
     starts, rng = [1000 * (n + 1) for n in range(streams)], random.Random(1)
     lines = [start + n for n in range(20) for start in rng.sample(starts, streams)]
-    found = proposals(apart(lines, gap=20), ready=lambda: rng.random() < share)
-    assert sorted(found) == [start + n for start in starts for n in range(2, 26)]
+    proposed = proposals(apart(lines, gap=20), ready=lambda: rng.random() < share)
+    assert sorted(proposed) == [start + n for start in starts for n in range(2, 26)]
 
 
 def test_streams_take_turns():
-    found = proposals([1000, 1001, 2000, 2001])
-    assert found == [start + n for n in range(2, 8) for start in (1000, 2000)]
+    proposed = proposals([1000, 1001, 2000, 2001])
+    assert proposed == [start + n for n in range(2, 8) for start in (1000, 2000)]
 
 
 def test_streams_that_overlap_are_one():
@@ -110,8 +110,8 @@ def test_lines_read_again_move_nothing_back():
 def test_what_is_forgotten_begins_again():
     """After ten lines, no line is proposed until the stream is confirmed again."""
     cycles = iter(range(1000))
-    found = proposals(apart(range(1000, 1020)), drops=lambda: next(cycles) == 39)
-    assert found == [*range(1002, 1016), *range(1012, 1026)]
+    proposed = proposals(apart(range(1000, 1020)), drops=lambda: next(cycles) == 39)
+    assert proposed == [*range(1002, 1016), *range(1012, 1026)]
 
 
 def test_blocks_in_no_order_are_one_stream():
@@ -121,10 +121,10 @@ def test_blocks_in_no_order_are_one_stream():
         blocks = [*range(base, base + BEHIND // 2, 4)]
         rng.shuffle(blocks)
         lines += [line for block in blocks for line in range(block, block + 4)]
-    found = proposals(apart(lines, gap=12))
+    proposed = proposals(apart(lines, gap=12))
     last = max(lines)
-    assert sorted(set(found) | set(lines)) == [*range(1000, last + CONFIG.ahead + 1)]
-    assert len(found) <= 1.2 * len(set(found))
+    assert sorted(set(proposed) | set(lines)) == [*range(1000, last + CONFIG.ahead + 1)]
+    assert len(proposed) <= 1.2 * len(set(proposed))
 
 
 @pytest.mark.full
@@ -132,8 +132,8 @@ def test_a_stream_in_use_outlives_lines_at_random():
     rng, lines = random.Random(2), []
     for n in range(200):
         lines += [1000 + n, *(rng.randrange(1 << 14, 1 << 15) for _ in range(STREAMS - 2))]
-    found = [line for line in proposals(apart(lines, gap=6)) if line < 2000]
-    assert found == [*range(1002, 1200 + CONFIG.ahead)]
+    proposed = [line for line in proposals(apart(lines, gap=6)) if line < 2000]
+    assert proposed == [*range(1002, 1200 + CONFIG.ahead)]
 
 
 @pytest.mark.parametrize("ahead", [1, 6, 32])
@@ -154,13 +154,13 @@ def test_only_lines_near_others_are_proposed(ahead, seed):
             fronts[number] = rng.randrange(512, 1 << 15)
         return fronts[number], rng.random() < 0.7
 
-    found = proposals(
+    proposed = proposals(
         [request() for _ in range(3000)],
         config=config,
         ready=lambda: rng.random() < 0.6,
         drops=lambda: rng.random() < 0.002,
     )
-    assert len(found) > 200
+    assert len(proposed) > 200
 
 
 @pytest.mark.parametrize(

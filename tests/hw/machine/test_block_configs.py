@@ -192,12 +192,14 @@ def test_every_block_is_listed():
 def test_every_own_field_matters():
     """No pattern of `OWN` is wider than the block: some field it matches renames the block."""
     presets = ("tiny", "tiny_hetero", "tiny_without_dma", "tiny_tensor")
-    found = [each for preset in presets for each in renamed_blocks(preset).items()]
+    renamed_by_field = [item for preset in presets for item in renamed_blocks(preset).items()]
     idle = [
         (block, pattern)
         for block, patterns in OWN.items()
         for pattern in patterns
-        if not any(fnmatchcase(path, pattern) and block in renamed for path, renamed in found)
+        if not any(
+            fnmatchcase(path, pattern) and block in renamed for path, renamed in renamed_by_field
+        )
     ]
     assert not idle
 

@@ -83,7 +83,7 @@ def test_every_style_is_in_the_tables_of_all_rooms():
         assert kind not in attention.STYLES or attention.STYLES[kind].name == style.name
     names = [kind.name for kind in TENSOR_STYLES]
     assert len({*names}) == len(names)
-    operations = [each for kind in TENSOR_STYLES for each in kind.operations]
+    operations = [operation for kind in TENSOR_STYLES for operation in kind.operations]
     assert sorted(operations) == sorted(TensorOperation)
 
 
@@ -118,10 +118,10 @@ def test_the_component_has_the_members_of_a_unit(sample):
 def test_counters_refer_to_events_and_colours(sample):
     kind, events = matrix_style_of(sample), unit_of(sample).events
     for counter in kind.counters:
-        found = events
+        member = events
         for name in counter.event.split("."):
-            found = found[name]
-        assert len(found) == 1
+            member = member[name]
+        assert len(member) == 1
         assert counter.colour in COLOURS
     names = [counter.name_in(unit) for unit in ("matrix", "matrix1") for counter in kind.counters]
     assert len(set(names)) == len(names)

@@ -88,8 +88,8 @@ def test_work_is_exact(preset, queries, options):
     sizes = {"queries": queries, "keys": problem.keys, "depth": problem.depth}
     result = run_workload(KernelWorkload(kernel, sizes), preset, config, settings)
     assert result["check"]["verdict"] == "pass", result["check"]
-    found = predict_attention(config, problem)
-    require_prediction(config, found, result)
+    prediction = predict_attention(config, problem)
+    require_prediction(config, prediction, result)
 
 
 @pytest.mark.parametrize(("preset", "depth"), DESCRIBED[:4])
@@ -97,15 +97,15 @@ def test_work_is_exact(preset, queries, options):
 @pytest.mark.parametrize("causal", [False, True])
 def test_active_cycles_are_the_rows_of_the_steps(preset, depth, sizes, causal):
     config, problem = PRESETS[preset], attention(preset, *sizes, depth=depth, causal=causal)
-    found = predict_attention(config, problem)
+    prediction = predict_attention(config, problem)
     steps = list(attention_steps(config, problem))
     rows = sum(step.scores + step.output + step.division for step in steps)
-    assert found.limits["unit"] == found.traffic.active == rows
+    assert prediction.limits["unit"] == prediction.traffic.active == rows
 
 
 def test_whole_blocks_multiply_as_fast_as_the_array_and_zeros_divide():
-    found = predict_attention(VIRGO, attention("virgo", 1024))
-    assert found.traffic.active == 256 * 2 * 64 * 64 * 64 // 16**2 + 16 * 64 * 64 // 16
+    prediction = predict_attention(VIRGO, attention("virgo", 1024))
+    assert prediction.traffic.active == 256 * 2 * 64 * 64 * 64 // 16**2 + 16 * 64 * 64 // 16
 
 
 def test_causal_blocks_after_the_diagonal_are_skipped():
@@ -115,15 +115,15 @@ def test_causal_blocks_after_the_diagonal_are_skipped():
 
 
 def test_bytes_of_the_unit_are_those_of_operands_zeros_and_scales():
-    found = predict_attention(VIRGO, attention("virgo", 64, 128)).traffic
+    traffic = predict_attention(VIRGO, attention("virgo", 64, 128)).traffic
     k = q = p = v = 64 * 64 * 2
     zeros, scales = 64 * 2, 64 * 4
-    assert found.shared_read_bytes == {
+    assert traffic.shared_read_bytes == {
         "a": 2 * (4 * k + 4 * p) + 4 * zeros + scales,
         "b": 2 * (q + v) + zeros,
     }
-    found = predict_attention(PRESETS["virgo_fp32"], attention("virgo_fp32", 32, 128)).traffic
-    assert found.shared_read_bytes["a"] == (
+    traffic = predict_attention(PRESETS["virgo_fp32"], attention("virgo_fp32", 32, 128)).traffic
+    assert traffic.shared_read_bytes["a"] == (
         2 * (4 * 64 * 64 * 4 + 8 * 64 * 32 * 4) + 8 * 32 * 4 + 2 * 32 * 4
     )
 
@@ -144,8 +144,8 @@ def halves_of(preset, problem):
 )
 def test_plan_is_that_of_the_program(preset, depth, expected):
     plan = register_fed_plan(PRESETS[preset], depth)
-    found = (plan.warps, plan.keys, plan.rows, plan.has_queries, plan.has_output)
-    assert found == expected
+    layout = (plan.warps, plan.keys, plan.rows, plan.has_queries, plan.has_output)
+    assert layout == expected
 
 
 @pytest.mark.parametrize("preset", ["ampere", "ampere_fp32"])
@@ -184,27 +184,27 @@ def test_groups_of_warps_alternate():
 
 def test_volta_runs_the_program_of_ampere():
     problem = attention("ampere", 200, 300)
-    found = [predict_attention(PRESETS[name], problem) for name in ("ampere", "volta")]
-    assert found[0] == found[1]
-    assert found[0].traffic.dma_read_bytes == 0
+    predictions = [predict_attention(PRESETS[name], problem) for name in ("ampere", "volta")]
+    assert predictions[0] == predictions[1]
+    assert predictions[0].traffic.dma_read_bytes == 0
 
 
 def test_bytes_of_rows_are_those_of_fragments_accumulators_and_exchanges():
     """A row has a word of 4 bytes for each of 8 lanes."""
-    found = predict_attention(PRESETS["ampere"], attention("ampere", 64, 64)).traffic
-    keys, kept, powers_and_values, exchanges = 16 * 16, 3 * 16, 16 * 24, 2 + 2
-    assert found.shared_read_bytes == {
-        "rows": 8 * (keys + kept + powers_and_values + exchanges) * 32
+    traffic = predict_attention(PRESETS["ampere"], attention("ampere", 64, 64)).traffic
+    keys, accumulators, powers_and_values, exchanges = 16 * 16, 3 * 16, 16 * 24, 2 + 2
+    assert traffic.shared_read_bytes == {
+        "rows": 8 * (keys + accumulators + powers_and_values + exchanges) * 32
     }
     values = 64 // 2 * 64 * 4 // 32  # words of two keys
-    assert found.shared_written_bytes == {"rows": (8 * (kept + exchanges) + values) * 32}
-    found = predict_attention(PRESETS["ampere_fp32"], attention("ampere_fp32", 64, 128)).traffic
+    assert traffic.shared_written_bytes == {"rows": (8 * (accumulators + exchanges) + values) * 32}
+    traffic = predict_attention(PRESETS["ampere_fp32"], attention("ampere_fp32", 64, 128)).traffic
     queries, output = 64 * 4 * 8 // 32, 4 * 16
-    blocks = 2 * (2 * keys + keys + kept + 32 * 24 + 2)
-    assert found.shared_read_bytes == {"rows": 8 * (blocks + 2 * output + 2) * 32}
-    blocks = 2 * (kept + 2 + 2 * 4 * 16 + output)
+    blocks = 2 * (2 * keys + keys + accumulators + 32 * 24 + 2)
+    assert traffic.shared_read_bytes == {"rows": 8 * (blocks + 2 * output + 2) * 32}
+    blocks = 2 * (accumulators + 2 + 2 * 4 * 16 + output)
     values = 2 * 64 * 64 * 4 // 32
-    assert found.shared_written_bytes == {"rows": (8 * (queries + blocks + 2) + values) * 32}
+    assert traffic.shared_written_bytes == {"rows": (8 * (queries + blocks + 2) + values) * 32}
 
 
 @pytest.mark.parametrize("sizes", [*SIZES[:-1], (800, 200)], ids=str)
@@ -222,7 +222,7 @@ def test_each_warp_of_hopper_has_each_block_that_it_sees_once(sizes, depth, caus
 
 
 def test_cores_have_equal_shares_of_long_runs():
-    found = predict_attention(HOPPER, attention("hopper", 1024))
-    assert found.limits["unit"] == 256 * 2048 == found.traffic.active / HOPPER.cores
-    assert found.traffic.products == 4 * 256 * 16
-    assert sum(found.traffic.shared_read_bytes.values()) == 2048 * found.traffic.products
+    prediction = predict_attention(HOPPER, attention("hopper", 1024))
+    assert prediction.limits["unit"] == 256 * 2048 == prediction.traffic.active / HOPPER.cores
+    assert prediction.traffic.products == 4 * 256 * 16
+    assert sum(prediction.traffic.shared_read_bytes.values()) == 2048 * prediction.traffic.products

@@ -29,8 +29,8 @@ SIZES = (
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (32, 16, 32), (40, 70, 50)], ids=str)
 @pytest.mark.full
 def test_work_is_exact_on_a_small_machine(kernel, sizes, c_format):
-    found = predict(TINY, product(TINY, sizes, c_format=c_format), kernel=kernel)
-    require_prediction(TINY, found, measured(TINY, sizes, name=kernel, c_format=c_format))
+    prediction = predict(TINY, product(TINY, sizes, c_format=c_format), kernel=kernel)
+    require_prediction(TINY, prediction, measured(TINY, sizes, name=kernel, c_format=c_format))
 
 
 @pytest.mark.slow
@@ -53,14 +53,14 @@ def test_work_is_exact_on_a_small_machine(kernel, sizes, c_format):
 )
 def test_work_is_exact(preset, kernel, sizes, options):
     config = PRESETS[preset]
-    found = predict(config, product(config, sizes, **options), kernel=kernel)
-    require_prediction(config, found, measured(config, sizes, name=kernel, **options))
+    prediction = predict(config, product(config, sizes, **options), kernel=kernel)
+    require_prediction(config, prediction, measured(config, sizes, name=kernel, **options))
 
 
 def test_cores_read_every_element_once():
-    found = traffic_of(VIRGO, product(VIRGO, (256, 128, 64)), kernel="gemm_add")
-    assert found.shared_read_bytes[CORES] == 4 * 256 * 128
-    assert found.dma_written_bytes == 0
+    traffic = traffic_of(VIRGO, product(VIRGO, (256, 128, 64)), kernel="gemm_add")
+    assert traffic.shared_read_bytes[CORES] == 4 * 256 * 128
+    assert traffic.dma_written_bytes == 0
 
 
 def test_other_machines_and_kernels_are_refused():
@@ -74,9 +74,9 @@ def test_the_second_product_has_half_of_each_size_and_its_own_place():
     first, second = products_of(HETERO, product(HETERO, (100, 61, 1)))
     assert (second.m, second.n, second.k) == (50, 30, 1)
     ranges = sorted(
-        (getattr(each, f"{name}_base"), rows * columns * each.element_bytes(name))
-        for each in (first, second)
-        for name, (rows, columns, _) in each.shapes.items()
+        (getattr(one, f"{name}_base"), rows * columns * one.element_bytes(name))
+        for one in (first, second)
+        for name, (rows, columns, _) in one.shapes.items()
     )
     assert len(ranges) == 6
     for (place, size), (following, _) in pairwise(ranges):
@@ -87,8 +87,8 @@ def test_the_pair_takes_at_least_as_long_as_its_longest_product():
     whole = product(HETERO, (256, 256, 256))
     work = traffic_of(HETERO, whole, kernel=PAIR)
     active = [
-        each.macs // unit.macs
-        for each, unit in zip(products_of(HETERO, whole), HETERO.units, strict=True)
+        one.macs // unit.macs
+        for one, unit in zip(products_of(HETERO, whole), HETERO.units, strict=True)
     ]
     assert work.active == sum(active)
     assert predict(HETERO, whole, kernel=PAIR).limits["unit"] == max(active)
@@ -114,21 +114,21 @@ def test_rounds_cover_the_padded_product_once(config, sizes):
 
 def test_operands_enter_shared_memory_once():
     """The DMA copies fragments of whole panels; cores copy whole tiles, and the last one twice."""
-    found = traffic_of(AMPERE, product(AMPERE, (256, 128, 96)))
-    assert found.dma_read_bytes == (256 * 2 + 128 * 2) * 96 * 2
-    assert found.shared_written_bytes == {"rows": 0}
-    found = traffic_of(VOLTA, product(VOLTA, (256, 128, 96)))
-    assert found.dma_read_bytes == 0
-    assert found.shared_written_bytes == {"rows": (4 * 2 + 1) * (128 + 64) * 64 * 2}
+    traffic = traffic_of(AMPERE, product(AMPERE, (256, 128, 96)))
+    assert traffic.dma_read_bytes == (256 * 2 + 128 * 2) * 96 * 2
+    assert traffic.shared_written_bytes == {"rows": 0}
+    traffic = traffic_of(VOLTA, product(VOLTA, (256, 128, 96)))
+    assert traffic.dma_read_bytes == 0
+    assert traffic.shared_written_bytes == {"rows": (4 * 2 + 1) * (128 + 64) * 64 * 2}
 
 
 def test_products_and_bytes_of_whole_tiles():
     for config, macs in ((AMPERE, 256), (VOLTA, 256), (FP32, 64), (HOPPER, 256)):
-        found = predict(config, product(config, (256, 256, 256)))
-        assert found.limits["unit"] == 256**3 // macs
+        prediction = predict(config, product(config, (256, 256, 256)))
+        assert prediction.limits["unit"] == 256**3 // macs
     assert sum(traffic_of(AMPERE, product(AMPERE, (256,) * 3)).shared_read_bytes.values()) == (
         6 * 2**20
     )
-    found = traffic_of(HOPPER, product(HOPPER, (256,) * 3))
-    assert found.products == 16 * 16 * 8
-    assert sum(found.shared_read_bytes.values()) == 4 * 2**20
+    prediction = traffic_of(HOPPER, product(HOPPER, (256,) * 3))
+    assert prediction.products == 16 * 16 * 8
+    assert sum(prediction.shared_read_bytes.values()) == 4 * 2**20

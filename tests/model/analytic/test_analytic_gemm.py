@@ -36,13 +36,13 @@ def test_bytes_of_dram_beside_operands_and_results_are_those_of_one_program():
     """They differ by the lines of code for several tiles, which one tile does not execute."""
     programs = set()
     for sizes in ((1, 1, 1), (32, 16, 32), (40, 70, 50), (80, 70, 50)):
-        found = predict(TINY, product(TINY, sizes)).levels
+        model_levels = predict(TINY, product(TINY, sizes)).levels
         counted = counted_levels(TINY, measured(TINY, sizes))
         programs.add((
-            counted.dram_read_bytes - found.dram_read_bytes,
-            counted.dram_written_bytes - found.dram_written_bytes,
+            counted.dram_read_bytes - model_levels.dram_read_bytes,
+            counted.dram_written_bytes - model_levels.dram_written_bytes,
         ))
-    reads, writes = (set(each) for each in zip(*programs, strict=True))
+    reads, writes = (set(counts) for counts in zip(*programs, strict=True))
     assert len(writes) == 1
     assert max(reads) - min(reads) <= TINY.l2.line_bytes
 
@@ -61,20 +61,20 @@ def test_bytes_of_dram_beside_operands_and_results_are_those_of_one_program():
 )
 def test_cycles_are_within_two_percent(sizes):
     """`python -m bench analytic` has the errors of more products, a few of them larger."""
-    found, result = predict(VIRGO, product(VIRGO, sizes)), measured(VIRGO, sizes)
-    require_prediction(VIRGO, found, result, cycles=0.02)
+    prediction, result = predict(VIRGO, product(VIRGO, sizes)), measured(VIRGO, sizes)
+    require_prediction(VIRGO, prediction, result, cycles=0.02)
 
 
 def test_a_result_has_no_prediction_without_a_model_of_its_machine_or_memory():
     sizes, memory = {"m": 64, "n": 64, "k": 64}, DramConfig(latency=200)
-    found = predict(VIRGO, product_of(VIRGO, **sizes), memory)
-    done = done_of(2 * found.cycles, found.traffic.active)
+    prediction = predict(VIRGO, product_of(VIRGO, **sizes), memory)
+    done = done_of(2 * prediction.cycles, prediction.traffic.active)
     section = prediction_section(VIRGO, sizes, "fp16", memory, done)
     assert section is not None
-    assert (section["cycles"], section["difference"]) == (found.cycles, -0.5)
-    assert (section["terms"], section["limits"]) == (found.terms, found.limits)
+    assert (section["cycles"], section["difference"]) == (prediction.cycles, -0.5)
+    assert (section["terms"], section["limits"]) == (prediction.terms, prediction.limits)
     assert section["work"]["active_cycles"] == dict.fromkeys(
-        ("predicted", "measured"), found.traffic.active
+        ("predicted", "measured"), prediction.traffic.active
     )
     assert section["work"]["dram_read_bytes"]["measured"] == 4096
     assert prediction_section(PRESETS["core"], sizes, "fp16", memory, done) is None
@@ -112,16 +112,18 @@ def test_loads_in_step_wait_for_dram():
     ids=["slow", "fast", "32", "11"],
 )
 def test_cycles_with_other_memory_are_within_two_percent(size, memory):
-    found = predict(VIRGO, product(VIRGO, (size,) * 3), memory)
-    assert found.cycles == pytest.approx(measured(VIRGO, (size,) * 3, memory)["cycles"], rel=0.02)
+    prediction = predict(VIRGO, product(VIRGO, (size,) * 3), memory)
+    assert prediction.cycles == pytest.approx(
+        measured(VIRGO, (size,) * 3, memory)["cycles"], rel=0.02
+    )
 
 
 def test_terms_are_the_cycles():
-    found = predict(VIRGO, product(VIRGO, (256, 256, 256)))
-    assert sum(found.terms.values()) == found.cycles
-    assert found.terms["multiply"] == 256**3 // VIRGO.units[0].macs
-    assert found.traffic.active == found.terms["multiply"]
-    assert sum(found.traffic.shared_read_bytes.values()) == 2.25 * 2**20
+    prediction = predict(VIRGO, product(VIRGO, (256, 256, 256)))
+    assert sum(prediction.terms.values()) == prediction.cycles
+    assert prediction.terms["multiply"] == 256**3 // VIRGO.units[0].macs
+    assert prediction.traffic.active == prediction.terms["multiply"]
+    assert sum(prediction.traffic.shared_read_bytes.values()) == 2.25 * 2**20
 
 
 def test_less_bandwidth_and_more_latency_cost_cycles():
@@ -174,23 +176,25 @@ def test_operands_are_in_their_slots(sizes):
 @pytest.mark.parametrize("preset", ["tiny", "ampere_fp32", "hopper", "ampere", "volta"])
 def test_machines_without_a_timeline_have_limits(preset):
     config = PRESETS[preset]
-    found = predict(config, product(config, (64, 64, 64)))
-    assert found.cycles is None and found.terms == {}
-    assert found.least_cycles == max(found.limits.values()) >= 64**3 // product_macs(config)
+    prediction = predict(config, product(config, (64, 64, 64)))
+    assert prediction.cycles is None and prediction.terms == {}
+    assert (
+        prediction.least_cycles == max(prediction.limits.values()) >= 64**3 // product_macs(config)
+    )
 
 
 def test_limits_are_rates_of_units_and_memories():
-    found = predict(VIRGO, product(VIRGO, (128, 64, 512)), DramConfig(bytes_per_cycle=8)).limits
+    limits = predict(VIRGO, product(VIRGO, (128, 64, 512)), DramConfig(bytes_per_cycle=8)).limits
     operands = 2 * (128 * 512 + 512 * 64)
-    assert found == {
+    assert limits == {
         "unit": 128 * 64 * 512 // 256,
         "dma": operands // (VIRGO.axi.masters * VIRGO.axi.beat_bytes),
         "dram": operands // 8,
     }
     ampere = PRESETS["ampere"]
-    found = predict(ampere, product(ampere, (128, 128, 128))).limits
-    assert found["unit"] == 128**3 // 256
-    assert found["row_ports"] < found["unit"]
+    limits = predict(ampere, product(ampere, (128, 128, 128))).limits
+    assert limits["unit"] == 128**3 // 256
+    assert limits["row_ports"] < limits["unit"]
 
 
 def refused(config, memory=None):
@@ -230,18 +234,20 @@ def levels(*arguments, **options):
 @pytest.mark.parametrize("depth", [64, 192])
 def test_dram_has_operands_and_result(preset, depth):
     """Where the DMA loads operands, it reads them from DRAM as often as it loads them."""
-    found, size = predicted(preset, (128, 128, depth)), 4 if preset == "ampere_fp32" else 2
-    assert found.levels.dram_read_bytes == (found.traffic.dma_read_bytes or 2 * 128 * depth * size)
-    assert found.levels.dram_written_bytes == 128 * 128 * size
+    prediction, size = predicted(preset, (128, 128, depth)), 4 if preset == "ampere_fp32" else 2
+    assert prediction.levels.dram_read_bytes == (
+        prediction.traffic.dma_read_bytes or 2 * 128 * depth * size
+    )
+    assert prediction.levels.dram_written_bytes == 128 * 128 * size
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 def test_cores_write_every_beat_of_c_once(kernel, c_format):
-    found = levels("virgo", (33, 17, 40), kernel, c_format=c_format)
+    written = levels("virgo", (33, 17, 40), kernel, c_format=c_format)
     size = {"fp16": 2, "fp32": 4}[c_format]
     beats = -(-33 * 17 * size // 32)
-    assert found.dram_written_bytes == 32 * beats
+    assert written.dram_written_bytes == 32 * beats
 
 
 def test_every_core_reads_the_bias_and_all_together_c():

@@ -42,8 +42,8 @@ def conversion(value, form, mode):
     if abs(result) > largest:
         sign = 1 if value > 0 else -1
         toward = Rounding.DOWN if value > 0 else Rounding.UP
-        kept = largest if mode in (Rounding.TOWARD_ZERO, toward) else float("inf")
-        return sign * kept, FLAGS["overflow"] | FLAGS["inexact"]
+        bounded = largest if mode in (Rounding.TOWARD_ZERO, toward) else float("inf")
+        return sign * bounded, FLAGS["overflow"] | FLAGS["inexact"]
     if result == value:
         return result, 0
     # Tiny: below the smallest normal number even with an unbounded exponent.

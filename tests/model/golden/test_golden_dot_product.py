@@ -214,10 +214,10 @@ def test_golden_model_matches_definition_with_another_floor(name, floor):
 
 
 @pytest.mark.parametrize(
-    ("numerics", "kept"),
+    ("numerics", "last_bit"),
     [("volta", 23), ("turing", 24), ("ampere", 24), ("ada", 24), ("hopper", 25), ("blackwell", 25)],
 )
-def test_fraction_bits_that_are_kept(numerics, kept):
+def test_fraction_bits_that_are_kept(numerics, last_bit):
     """1 - 1 + 2**-k is not zero while the last term keeps a bit relative to the others."""
     config = DotProductConfig(terms=4, numerics=f"nvidia({numerics})")
     k = np.arange(20, 28)
@@ -225,7 +225,7 @@ def test_fraction_bits_that_are_kept(numerics, kept):
     a[:, 0], b[:, 0] = 0xBC00, 0x3C00
     a[:, 2], b[:, 2] = (15 - k // 2) << 10, (15 - (k - k // 2)) << 10
     result = dot_product(config, a, b, np.full(len(k), 0x3F80_0000))
-    assert (result != 0).tolist() == (k <= kept).tolist()
+    assert (result != 0).tolist() == (k <= last_bit).tolist()
 
 
 def test_nan_is_all_ones_but_its_sign():

@@ -101,8 +101,8 @@ def test_comparison_agrees_with_numpy():
 )
 def test_ends_of_the_ranges(value, is_signed, rounding, result, flags):
     stored = np.array([value], np.float32).view(np.uint32)
-    found, raised = to_integer(stored, is_signed, rounding)
-    assert (found.tolist(), raised.tolist()) == ([result & 0xFFFF_FFFF], [flags])
+    results, raised = to_integer(stored, is_signed, rounding)
+    assert (results.tolist(), raised.tolist()) == ([result & 0xFFFF_FFFF], [flags])
 
 
 FORMS = {"fp16": FP16, "bf16": BF16}
@@ -178,8 +178,8 @@ def test_values_and_flags_agree_with_gfloat(name):
 )
 def test_known_results(value, name, rounding, result, flags):
     stored = np.array([value], np.float32).view(np.uint32)
-    found, raised = narrow(stored, FORMS[name], rounding)
-    assert (found.tolist(), raised.tolist()) == ([result], [flags])
+    results, raised = narrow(stored, FORMS[name], rounding)
+    assert (results.tolist(), raised.tolist()) == ([result], [flags])
 
 
 def test_a_signalling_nan_is_invalid():

@@ -128,8 +128,8 @@ def test_products_that_vanish_leave_their_sign_where_nothing_follows(operand):
     whole = systolic_ws(least, minus_least, 1, operand=operand)
     padded = systolic_ws(least, minus_least, 2, operand=operand)
     by_chain = systolic_os(least, minus_least, 2, operand=operand)
-    found = [int(sums.view(np.uint32)[0, 0]) for sums in (whole, padded, by_chain)]
-    assert found == [1 << 31, 0, 1 << 31]
+    signs = [int(sums.view(np.uint32)[0, 0]) for sums in (whole, padded, by_chain)]
+    assert signs == [1 << 31, 0, 1 << 31]
 
 
 @pytest.mark.parametrize("operand", FLOATS)

@@ -23,7 +23,7 @@ ONE_BEAT = Places({"x": 0, "y": 0})
 def registers(*agents, places=APART, cores=(0, 1, 2, 3)):
     """Return the allowed register values; by default each agent is on its own core."""
     numbered = [Agent(core, steps) for core, steps in zip(cores, agents, strict=False)]
-    return {found for found, _ in outcomes(numbered, places)}
+    return {values for values, _ in outcomes(numbered, places)}
 
 
 def message(writer, reader):
@@ -68,8 +68,8 @@ def test_one_word_is_coherent_to_each():
         (a, b) for a in range(3) for b in range(3) if a <= b
     }
     assert registers((Store("x", 1), Load("x", "a")), (Store("x", 2),)) == {(1,), (2,)}
-    found = outcomes([Agent(0, two), Agent(1, (Store("x", 3),))], Places({"x": 0}))
-    assert {memory for _, memory in found} == {(2,), (3,)}
+    results = outcomes([Agent(0, two), Agent(1, (Store("x", 3),))], Places({"x": 0}))
+    assert {memory for _, memory in results} == {(2,), (3,)}
 
 
 def test_bytes_of_a_word_are_kept_apart():
@@ -108,12 +108,12 @@ def test_the_dma_reads_and_writes_memory():
 def test_words_of_one_copy_are_read_one_after_the_other():
     places = Places({"x": 0, "y": 1, "s": None, "t": None})
     copy = Copy((("x", "s"), ("y", "t")))
-    found = registers(
+    results = registers(
         (Store("x", 1), F, Store("y", 1)),
         (copy, Await(), Load("s", "a"), Load("t", "b")),
         places=places,
     )
-    assert found == {(a, b) for a in range(2) for b in range(2)}
+    assert results == {(a, b) for a in range(2) for b in range(2)}
 
 
 @pytest.mark.parametrize("fence, expected", [((), {(0,), (1,)}), ((FenceI(),), {(1,)})])

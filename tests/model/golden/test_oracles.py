@@ -247,8 +247,8 @@ SMALL = [
 
 @pytest.mark.parametrize(("form", "value", "code"), SMALL)
 def test_known_codes(form, value, code):
-    (found,) = small.encode_by_gfloat(np.array([value]), form).tolist()
-    assert found == code
+    (encoded,) = small.encode_by_gfloat(np.array([value]), form).tolist()
+    assert encoded == code
 
 
 def test_ties_of_e8m0():

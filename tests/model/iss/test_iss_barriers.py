@@ -42,7 +42,7 @@ def test_warps_wait_until_as_many_have_arrived(count, scope):
     order = random.Random(count).sample(range(4), count)
     iss = ready({(0, warp): (3, count) for warp in order}, barrier_scope=scope)
     for place, warp in enumerate(order):
-        assert waiting(iss) == {(0, each) for each in order[:place]}
+        assert waiting(iss) == {(0, number) for number in order[:place]}
         arrive(iss, (0, warp))
         # A waiting warp cannot step.
         if place < count - 1:
@@ -110,7 +110,7 @@ def test_bit_31_makes_it_a_barrier_of_cores(count):
     iss = ready({**arrivals, (0, 3): (2, 2)}, cores=3, barrier_scope="core")
     arrive(iss, (0, 3))
     for core in range(count):
-        assert waiting(iss) == {(0, 3), *((each, each) for each in range(core))}
+        assert waiting(iss) == {(0, 3), *((number, number) for number in range(core))}
         arrive(iss, (core, core))
     assert waiting(iss) == {(0, 3)}
 

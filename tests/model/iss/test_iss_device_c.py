@@ -55,13 +55,13 @@ def run(name, schedule, arguments, a, b, c_bytes):
 def test_one_thread_drives_a_tile(schedule, slabs):
     a, b = operands(slabs * K)
     iss = run("gemm_tile.c", schedule, (slabs * K, A, B, C), a, b, 2 * M * N)
-    found = iss.read(C, 2 * M * N).view(np.uint16).reshape(M, N)
-    assert np.array_equal(found, expected(a, b))
+    c = iss.read(C, 2 * M * N).view(np.uint16).reshape(M, N)
+    assert np.array_equal(c, expected(a, b))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
 def test_all_cores_read_what_the_unit_left_in_shared_memory(schedule):
     a, b = operands(K)
     iss = run("gemm_spill.c", schedule, (A, B, C), a, b, 4 * M * N)
-    found = iss.read(C, 4 * M * N).view(np.uint32).reshape(M, N)
-    assert np.array_equal(found, expected(a, b).astype(np.uint32) + 1)
+    c = iss.read(C, 4 * M * N).view(np.uint32).reshape(M, N)
+    assert np.array_equal(c, expected(a, b).astype(np.uint32) + 1)

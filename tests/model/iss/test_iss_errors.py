@@ -86,7 +86,7 @@ def test_words_that_are_no_instruction(word, says):
     assert fault.word == word
 
 
-ROUNDING = [name for name, each in INSTRUCTIONS.items() if "rm" in each.operands]
+ROUNDING = [name for name, instruction in INSTRUCTIONS.items() if "rm" in instruction.operands]
 
 
 def operands_of(name, mode):

@@ -22,8 +22,8 @@ MASKS = (0b1111_1111, 0b0000_0001, 0b1000_0000, 0b0101_1010)
 #: Instructions that write a register of each lane.
 WRITING = [
     name
-    for name, each in INSTRUCTIONS.items()
-    if each.writes is not None and each.unit is not Unit.TENSOR
+    for name, instruction in INSTRUCTIONS.items()
+    if instruction.writes is not None and instruction.unit is not Unit.TENSOR
 ]
 
 
@@ -67,12 +67,12 @@ def test_only_active_lanes_write_and_each_its_own_result(name, mask):
         values[10] = [ENTRY + 8] * THREADS
     iss, retired = executed(name, mask, values)
     row = 5 + 32 * (instruction.writes is RegisterClass.FLOAT)
-    for lane, found in enumerate(lanes_of(iss, row)):
+    for lane, result in enumerate(lanes_of(iss, row)):
         if not mask >> lane & 1:
-            assert found == OLD + row
+            assert result == OLD + row
         elif instruction.unit is not Unit.WARP:
             alone, _ = executed(name, 1 << lane, values)
-            assert found == lanes_of(alone, row)[lane]
+            assert result == lanes_of(alone, row)[lane]
     assert retired.rd == (instruction.writes, 5)
     assert retired.values.tolist() == lanes_of(iss, row)
     # No other register has changed, in any lane.

@@ -43,19 +43,19 @@ class Pair:
     def differences(self, state):
         """Return the differences to the oracle's state, as text."""
         warp = self.iss.warp(0, 0)
-        found = []
+        messages = []
         for letter, ours, theirs in (
             ("x", warp.integers[:, 0], state.integers),
             ("f", warp.floats[:, 0], state.floats),
             ("fcsr", [warp.frm << 5 | warp.fflags], [state.fcsr]),
         ):
-            found += [
+            messages += [
                 f"{letter}{k} {int(ours[k]):#x}, not {int(theirs[k]):#x}"
                 for k in np.flatnonzero(np.asarray(ours) != np.asarray(theirs))
             ]
         memory = self.iss.read(WINDOW, WINDOW_BYTES)
         wrong = np.flatnonzero(memory != np.frombuffer(state.memory, np.uint8))
-        return found + [f"memory at {WINDOW + k:#x}" for k in wrong[:4]]
+        return messages + [f"memory at {WINDOW + k:#x}" for k in wrong[:4]]
 
     def run(self, program):
         """Run a program on both; return the differences at its end."""
@@ -64,15 +64,17 @@ class Pair:
         outcome = self.iss.run(1_000_000)
         counts = self.oracle.executed()
         counts[disassemble(program.words[-1])] += 1
-        found = self.differences(state)
+        messages = self.differences(state)
         if outcome.stop is not StopReason.DONE:
-            found.append(f"stopped by {outcome.stop}: {outcome.fault}")
+            messages.append(f"stopped by {outcome.stop}: {outcome.fault}")
         if outcome.instructions != counts.total():
-            found.append(f"{outcome.instructions} instructions, not {counts.total()}")
+            messages.append(f"{outcome.instructions} instructions, not {counts.total()}")
         if outcome.exit_code & 0xFFFF_FFFF != int(state.integers[3]):
-            found.append(f"exit code {outcome.exit_code:#x}, not gp, {int(state.integers[3]):#x}")
+            messages.append(
+                f"exit code {outcome.exit_code:#x}, not gp, {int(state.integers[3]):#x}"
+            )
         self.executed += counts
-        return found
+        return messages
 
     def first_difference(self, words, data, end):
         """Step both from the start; return the first instruction that differs, as text."""
@@ -81,10 +83,10 @@ class Pair:
         while pc != end:
             state = self.oracle.step()
             retired = self.iss.step(0, 0)
-            found = self.differences(state)
-            if retired is None or retired.fault is not None or found:
+            messages = self.differences(state)
+            if retired is None or retired.fault is not None or messages:
                 word = words[(pc - ENTRY) // 4]
-                return f"{pc:#x} {disassemble(word)}: {retired} {', '.join(found)}"
+                return f"{pc:#x} {disassemble(word)}: {retired} {', '.join(messages)}"
             pc = state.pc
         return "no difference when stepped"
 
@@ -92,10 +94,10 @@ class Pair:
         """Run the programs of some seeds until the first difference; show its location."""
         for seed in seeds:
             program = scalar_program(seed, length)
-            found = self.run(program)
-            if found:
+            messages = self.run(program)
+            if messages:
                 where = self.first_difference(program.words, program.data, program.end)
-                pytest.fail(f"seed {seed}: {', '.join(found[:6])}; first at {where}")
+                pytest.fail(f"seed {seed}: {', '.join(messages[:6])}; first at {where}")
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +207,7 @@ def machine_of(shape, scope="cluster", divergent_branch="error"):
 
 def threads_of(program, config, memory):
     """Return every thread of a machine, with the control registers it sees."""
-    found = []
+    threads = []
     places = product(range(config.cores), range(config.core.warps), range(config.core.threads))
     for core, warp, lane in places:
         hart = (core << config.core.warp_width | warp) << config.core.thread_width | lane
@@ -214,8 +216,8 @@ def threads_of(program, config, memory):
             **{"num_warps": config.core.warps, "num_threads": config.core.threads},
             **{"num_cores": config.cores, "thread_mask": 0},
         }
-        found.append(Thread(list(program.program), memory, program.memory[0], csrs))
-    return found
+        threads.append(Thread(list(program.program), memory, program.memory[0], csrs))
+    return threads
 
 
 def expected_memory(program, config):

@@ -69,11 +69,11 @@ def test_in_turn_each_warp_executes_one_instruction():
 
 
 def test_random_schedules_are_their_seeds():
-    found = {seed: racing(schedule="random", seed=seed) for seed in range(4)}
-    assert len(set(found.values())) == 4
-    assert all(found[seed] == racing(schedule="random", seed=seed) for seed in found)
-    assert all(sorted(console) == sorted(b"ABCD" * TIMES) for console, _ in found.values())
-    assert all(count < 4 * TIMES for _, count in found.values())
+    runs = {seed: racing(schedule="random", seed=seed) for seed in range(4)}
+    assert len(set(runs.values())) == 4
+    assert all(runs[seed] == racing(schedule="random", seed=seed) for seed in runs)
+    assert all(sorted(console) == sorted(b"ABCD" * TIMES) for console, _ in runs.values())
+    assert all(count < 4 * TIMES for _, count in runs.values())
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -133,8 +133,8 @@ def test_what_a_step_returns():
     while (record := iss.step(0, 0)).fault is None:
         records[record.pc] = record
     retired = list(records.values())
-    assert [each.mask for each in retired] == [1, 1, *[5] * (len(retired) - 2)]
-    assert iss.history(0, 0) == [(each.pc, each.word, each.mask) for each in retired]
+    assert [step.mask for step in retired] == [1, 1, *[5] * (len(retired) - 2)]
+    assert iss.history(0, 0) == [(step.pc, step.word, step.mask) for step in retired]
     assert retired[0].rd == (RegisterClass.INTEGER, 5) and retired[0].values.tolist() == [
         5,
         0,
@@ -145,10 +145,10 @@ def test_what_a_step_returns():
     assert retired[2].values.tolist() == [0, 0, 2, 0]
     store, load, convert, dropped = retired[-4:]
     addresses = [SHARED_BASE + 4, 0, SHARED_BASE + 20, 0]
-    for each, is_store in ((store, True), (load, False)):
-        assert (each.access.is_store, each.access.size) == (is_store, 2)
-        assert each.access.addresses.tolist() == addresses
-        assert each.access.data.tolist() == [0xFFFE, 0, 0, 0]
+    for step, is_store in ((store, True), (load, False)):
+        assert (step.access.is_store, step.access.size) == (is_store, 2)
+        assert step.access.addresses.tolist() == addresses
+        assert step.access.data.tolist() == [0xFFFE, 0, 0, 0]
     assert store.rd is None
     assert load.rd == (RegisterClass.INTEGER, 14)
     assert load.values.tolist() == [0xFFFF_FFFE, 0, 0, 0]

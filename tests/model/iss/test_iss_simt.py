@@ -51,14 +51,14 @@ def test_lanes_are_lit_again_by_a_mask():
 
 @pytest.mark.parametrize("inverted", ["x0", "x1"])
 @pytest.mark.parametrize("mask", [0b1111, 0b0110, 0b1000])
-@pytest.mark.parametrize("taken", range(16))
-def test_split_keeps_lanes_whose_bit_0_is_set(taken, mask, inverted):
+@pytest.mark.parametrize("true_lanes", range(16))
+def test_split_keeps_lanes_whose_bit_0_is_set(true_lanes, mask, inverted):
     iss = machine(f"vx_split a1, a0, {inverted}")
     # All bits but the lowest have the opposite value.
-    give(iss, {A0: [1 if taken >> lane & 1 else 0xFFFF_FFFE for lane in range(4)]}, mask=mask)
+    give(iss, {A0: [1 if true_lanes >> lane & 1 else 0xFFFF_FFFE for lane in range(4)]}, mask=mask)
     assert iss.step(0, 0).fault is None
     state = iss.warp(0, 0)
-    then, rest = taken & mask, mask & ~taken
+    then, rest = true_lanes & mask, mask & ~true_lanes
     diverged = then != 0 and rest != 0
     assert lanes_of(iss, A1) == merged(mask, int(diverged), A1)
     assert state.mask == (then if diverged else mask)
@@ -150,15 +150,15 @@ def test_splits_nest_as_deep_as_there_are_lanes(threads, is_in_then):
 
 
 @pytest.mark.parametrize("mask", [0b1111, 0b0110])
-@pytest.mark.parametrize("taken", range(16))
-def test_pred_keeps_lanes_or_takes_the_last_lane_s_mask(taken, mask):
+@pytest.mark.parametrize("true_lanes", range(16))
+def test_pred_keeps_lanes_or_takes_the_last_lane_s_mask(true_lanes, mask):
     iss = machine("vx_pred a0, a1")
     last = mask.bit_length() - 1
     fallback = [0b1001 if lane == last else 0b0100 for lane in range(4)]
-    conditions = [3 if taken >> lane & 1 else 2 for lane in range(4)]
+    conditions = [3 if true_lanes >> lane & 1 else 2 for lane in range(4)]
     give(iss, {A0: conditions, A1: fallback}, mask=mask)
     iss.step(0, 0)
-    assert iss.warp(0, 0).mask == (taken & mask or 0b1001)
+    assert iss.warp(0, 0).mask == (true_lanes & mask or 0b1001)
     assert iss.warp(0, 0).stack == ()
 
 

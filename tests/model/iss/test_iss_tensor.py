@@ -91,7 +91,7 @@ def hmma(registers, accumulators, config=None, processor="as_is"):
         threads=config.threads,
         tensor=config,
     )
-    return np.array([product(iss, each, processor) for each in registers])
+    return np.array([product(iss, warp, processor) for warp in registers])
 
 
 def hgmma(a, b, registers, config=None, processor="as_is"):
@@ -154,8 +154,8 @@ def test_operands_of_hgmma_are_dense_rows(operand):
     a, b = tiles.hgmma_operands(*memory, config)
     assert (a.shape, b.shape) == ((16, config.depth), (config.depth, 16))
     size, drop = config.operand_width // 8, config.operand_width - FORMATS[operand].width
-    for matrix, found in zip(memory, (a, b), strict=True):
-        for index, number in enumerate(found.ravel()):
+    for matrix, words in zip(memory, (a, b), strict=True):
+        for index, number in enumerate(words.ravel()):
             container = int.from_bytes(
                 matrix[size * index : size * (index + 1)].tobytes(), "little"
             )
@@ -240,8 +240,8 @@ def test_fragments_of_warps_of_32_threads():
     a = fragments.unpack_a(registers << np.uint32(13), tf32)
     for lane in range(32):
         g, t = lane >> 2, lane & 3
-        found = [a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4]]
-        assert found == [int(word) & 0x7FFFF for word in registers[:, lane]]
+        words = [a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4]]
+        assert words == [int(word) & 0x7FFFF for word in registers[:, lane]]
 
 
 def unpack_b_of_two(registers, config):

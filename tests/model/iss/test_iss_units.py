@@ -62,7 +62,7 @@ def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
         mode, mask = turn % 5, int(rng.integers(1, 1 << threads))
         columns = [column(rng, source, threads) for _ in range(count)]
         offset = 32 if source == "f" else 0
-        give(iss, {offset + 10 + k: each for k, each in enumerate(columns)}, mask=mask)
+        give(iss, {offset + 10 + k: values for k, values in enumerate(columns)}, mask=mask)
         iss.set_warp(0, 0, frm=mode, fflags=0)
         step(iss)
         active = mask >> np.arange(threads) & 1 == 1

@@ -71,12 +71,12 @@ static void keep_registers(const Arguments *a)
     register uint32_t tasks __asm__("a0") = a->tasks;
     register spica_task f __asm__("a1") = count;
     register const void *argument __asm__("a2") = a;
-    register uint32_t *kept __asm__("s11") = a->argument;
+    register uint32_t *stored __asm__("s11") = a->argument;
     __asm__ volatile(
         ".irp k, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n li s\\k, 1000 + \\k\n .endr\n"
         "call spica_spawn_tasks\n"
         ".irp k, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n sw s\\k, 4 * \\k(s11)\n .endr"
-        : "+r"(tasks), "+r"(f), "+r"(argument), "+r"(kept)
+        : "+r"(tasks), "+r"(f), "+r"(argument), "+r"(stored)
         :
         : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a3", "a4", "a5", "a6", "a7", "s0", "s1",
           "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "memory");

@@ -3,36 +3,36 @@
 
 typedef struct {
     uint32_t hart, core, warp, thread, stack, global, mask, runs;
-} Found;
+} Start;
 
 typedef struct {
-    Found *threads; /* of all threads, in order */
-    Found *mains;   /* of main, by core */
+    Start *threads; /* of all threads, in order */
+    Start *mains;   /* of main, by core */
     uint32_t *sums; /* sums of variables that start as zero, by core */
 } Arguments;
 
 static uint32_t zeros[100], last_zero;
 static uint32_t five = 5;
 
-static void find(Found *found)
+static void record(Start *start)
 {
     uint32_t stack, global;
     __asm__ volatile("mv %0, sp" : "=r"(stack));
     __asm__ volatile("mv %0, gp" : "=r"(global));
-    found->hart = vx_hart_id();
-    found->core = vx_core_id();
-    found->warp = vx_warp_id();
-    found->thread = vx_thread_id();
-    found->stack = stack;
-    found->global = global;
-    found->mask = vx_thread_mask();
-    found->runs++;
+    start->hart = vx_hart_id();
+    start->core = vx_core_id();
+    start->warp = vx_warp_id();
+    start->thread = vx_thread_id();
+    start->stack = stack;
+    start->global = global;
+    start->mask = vx_thread_mask();
+    start->runs++;
 }
 
 static void entry(void *argument)
 {
     const Arguments *a = argument;
-    find(&a->threads[spica_thread()]);
+    record(&a->threads[spica_thread()]);
 }
 
 int main(void)
@@ -42,7 +42,7 @@ int main(void)
     for (uint32_t k = 0; k < 100; k++)
         sum |= zeros[k];
     a->sums[core] = sum | last_zero | (five ^ 5);
-    find(&a->mains[core]);
+    record(&a->mains[core]);
     spica_core_barrier(); /* before any core changes shared variables */
     zeros[core] = last_zero = 1;
     spica_launch(entry, (void *)a);

@@ -157,8 +157,8 @@ class MeetingPlan:
     def send(self, core: int, *, wrong: bool):
         """Return a core's next arrival, its meeting, and whether it is illegal."""
         if wrong and self.free[core] and self.rng.random() < self.wrong:
-            found = self.mistake(core, self.rng.choice(sorted(self.free[core])))
-            return None if found is None else (*found, True)
+            mistaken = self.mistake(core, self.rng.choice(sorted(self.free[core])))
+            return None if mistaken is None else (*mistaken, True)
         able = [
             (meeting, who)
             for meeting in self.meetings.values()
@@ -203,7 +203,7 @@ class MeetingPlan:
 
     def step(self) -> Moment:
         """Advance by one cycle, and check each meeting."""
-        coming = [None if each is None else each[0] for each in self.pending]
+        coming = [None if arrival is None else arrival[0] for arrival in self.pending]
         moment = step(self.model, coming)
         responses = moment.responses
         ended, self.ending = self.ending, []
@@ -212,8 +212,8 @@ class MeetingPlan:
             if pending is None or not one.ready:
                 continue
             self.pending[core] = None
-            each, meeting, is_wrong = pending
-            assert (one.cause is not None) == is_wrong, (self.cycle, core, each, one)
+            arrival, meeting, is_wrong = pending
+            assert (one.cause is not None) == is_wrong, (self.cycle, core, arrival, one)
             if one.cause is not None:
                 self.tally[one.cause.name] += 1
                 if meeting is not None:
@@ -222,7 +222,7 @@ class MeetingPlan:
                 continue
             assert meeting is not None
             self.tally["arrivals"] += 1
-            meeting.arrived.add((core, each.warp))
+            meeting.arrived.add((core, arrival.warp))
             if len(meeting.arrived) == len(meeting.coming):
                 ended += self.complete(meeting, core)
         released = {

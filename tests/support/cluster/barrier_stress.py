@@ -84,30 +84,32 @@ class BarrierStress:
         self.bench.reset()
         inputs: dict[str, Any] = {}
         for n in range(self.config.cores):
-            each = [moment.coming[n] for moment in moments]
-            inputs[f"warps_{n}"] = np.array([0 if one is None else 1 << one.warp for one in each])
-            inputs[f"number_{n}"] = np.array([0 if one is None else one.number for one in each])
-            inputs[f"count_{n}"] = np.array([0 if one is None else one.count for one in each])
-        found = self.bench.run(**inputs)
+            arrivals = [moment.coming[n] for moment in moments]
+            inputs[f"warps_{n}"] = np.array([
+                0 if one is None else 1 << one.warp for one in arrivals
+            ])
+            inputs[f"number_{n}"] = np.array([0 if one is None else one.number for one in arrivals])
+            inputs[f"count_{n}"] = np.array([0 if one is None else one.count for one in arrivals])
+        outputs = self.bench.run(**inputs)
         for n in range(self.config.cores):
             responses = [moment.responses[n] for moment in moments]
             arrives = inputs[f"warps_{n}"] != 0
             fails = np.array([one.cause is not None for one in responses])
-            same(f"waiting_{n}", found, [moment.waiting[n] for moment in moments])
-            same(f"released_{n}", found, [one.released for one in responses])
-            same(f"ready_{n}", found, [one.ready for one in responses], where=arrives)
-            same(f"refused_{n}", found, fails, where=arrives & found[f"ready_{n}"].astype(bool))
+            same(f"waiting_{n}", outputs, [moment.waiting[n] for moment in moments])
+            same(f"released_{n}", outputs, [one.released for one in responses])
+            same(f"ready_{n}", outputs, [one.ready for one in responses], where=arrives)
+            same(f"refused_{n}", outputs, fails, where=arrives & outputs[f"ready_{n}"].astype(bool))
             causes = [0 if one.cause is None else one.cause.value for one in responses]
-            same(f"cause_{n}", found, causes, where=fails)
+            same(f"cause_{n}", outputs, causes, where=fails)
         for b in range(self.config.barriers):
-            same(f"cores_{b}", found, [moment.cores_waiting[b] for moment in moments])
+            same(f"cores_{b}", outputs, [moment.cores_waiting[b] for moment in moments])
 
 
-def same(name: str, found, expected, *, where: np.ndarray | bool = True) -> None:
+def same(name: str, outputs, expected, *, where: np.ndarray | bool = True) -> None:
     """Compare an output with its expected values in the cycles selected by `where`."""
-    differ = np.flatnonzero((found[name] != np.asarray(expected)) & where)
+    differ = np.flatnonzero((outputs[name] != np.asarray(expected)) & where)
     if len(differ):
         cycle = int(differ[0])
         raise AssertionError(
-            f"{name} is {found[name][cycle]:#x}, not {int(expected[cycle]):#x}, in cycle {cycle}"
+            f"{name} is {outputs[name][cycle]:#x}, not {int(expected[cycle]):#x}, in cycle {cycle}"
         )

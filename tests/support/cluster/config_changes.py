@@ -79,6 +79,6 @@ def choices(config: MachineConfig, path: str) -> list[str]:
     try:
         replaced(config, path.split("."), "?")
     except (AttributeError, TypeError, ValueError) as error:
-        found = re.search(r"must be one of (.*), not", str(error))
-        return found[1].split(", ")[::-1] if found else []
+        match = re.search(r"must be one of (.*), not", str(error))
+        return match[1].split(", ")[::-1] if match else []
     return []

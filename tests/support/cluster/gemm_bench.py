@@ -140,8 +140,8 @@ class GemmBench:
 
     def assert_right(self, problem: GemmProblem, kind: str = "random", seed: int = 1):
         """Fail unless a product is correct and no error register is set."""
-        found = self.product(problem, kind, seed)
-        assert found.passed, (problem, kind, seed, found)
+        outcome = self.product(problem, kind, seed)
+        assert outcome.passed, (problem, kind, seed, outcome)
         faults = describe_faults(self.faults())
         assert not faults, (problem, faults)
 

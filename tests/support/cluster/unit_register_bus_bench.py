@@ -29,16 +29,16 @@ class Unit:
     def step(self, cycle: int, values) -> list[int]:
         valid, payload = values
         assert self.held is None or (valid and payload == self.held), "a refused offer changed"
-        taken = valid and self.ready
-        self.held = payload if valid and not taken else None
+        accepted = valid and self.ready
+        self.held = payload if valid and not accepted else None
         answer = 0
-        if taken:
+        if accepted:
             request = self.packing.unpack(payload)
             access = request["address"], request["write"], request["data"]
             self.log.append((cycle, *access))
             answer = answer_to(*access)
         self.ready = int(self.rng.random() >= self.stall)
-        return [self.ready, int(taken), answer]
+        return [self.ready, int(accepted), answer]
 
 
 def answer_to(address: int, write: int, data: int) -> int:

@@ -75,6 +75,6 @@ async def product(dut):
     await with_timeout(execute(host, task["commands"]), LIMIT_US, "us")
     expected = task["expected"].tobytes()
     base = int(task["addresses"][2])
-    found = bytes(memory[base : base + len(expected)])
-    wrong = [at for at in range(len(expected)) if found[at] != expected[at]]
+    stored = bytes(memory[base : base + len(expected)])
+    wrong = [at for at in range(len(expected)) if stored[at] != expected[at]]
     assert not wrong, f"{len(wrong)} of {len(expected)} bytes differ, first at {wrong[0]}"

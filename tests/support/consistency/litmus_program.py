@@ -28,12 +28,12 @@ from spica.sim.iss.program_bench import END, START
 from support.consistency.litmus_shapes import Shape
 from support.programs.placed_program import PlacedProgram
 
-__all__ = ["BLOCK", "FIELD", "KEPT", "OUT", "PRODUCT", "LitmusProgram"]
+__all__ = ["BLOCK", "FIELD", "OUT", "PRODUCT", "WORDS_REPORTED", "LitmusProgram"]
 
 #: Addresses: all words; parameters by round and thread; values loaded by round and thread.
 FIELD, TABLE, OUT = (0x8010_0000 + 0x10_0000 * k for k in range(3))
 #: Bytes of a round's block of DRAM, and of shared memory; words of a thread in both tables.
-BLOCK, NEAR, REPORTED, KEPT = 512, 32, 8, 4
+BLOCK, NEAR, REPORTED, WORDS_REPORTED = 512, 32, 8, 4
 WORD_BYTES = 4
 ADDRESSES = tuple(f"a{n}" for n in range(6))
 LOADED = ("t1", "t2", "t3", "t4")
@@ -154,11 +154,11 @@ class LitmusProgram:
     def place(self) -> PlacedProgram:
         """Return the program with its data."""
         field, table = BLOCK * self.rounds, self.table.tobytes()
-        kept = 4 * KEPT * self.harts * self.rounds
+        reported = 4 * WORDS_REPORTED * self.harts * self.rounds
         return PlacedProgram(
             "\n".join(self.lines()),
             ((FIELD, self.first.tobytes()), (TABLE, table)),
-            ((FIELD, field), (TABLE, len(table)), (OUT, kept)),
+            ((FIELD, field), (TABLE, len(table)), (OUT, reported)),
             self.shape.name,
         )
 
@@ -170,7 +170,7 @@ class LitmusProgram:
         yield f"slli t0, s11, {(4 * REPORTED).bit_length() - 1}"
         yield "add s0, s0, t0"
         yield f"li s1, {OUT}"
-        yield f"slli t0, s11, {(4 * KEPT).bit_length() - 1}"
+        yield f"slli t0, s11, {(4 * WORDS_REPORTED).bit_length() - 1}"
         yield "add s1, s1, t0"
         yield f"srli s9, s11, {self.threads.bit_length() - 1}"
         if any(name.startswith("s") for name in self.shape.places):
@@ -188,7 +188,7 @@ class LitmusProgram:
             yield f"agent{number}: nop"
             yield from self.carry_out(number, steps)
         yield f"end: li t0, {4 * REPORTED * self.harts}\nadd s0, s0, t0"
-        yield f"li t0, {4 * KEPT * self.harts}\nadd s1, s1, t0"
+        yield f"li t0, {4 * WORDS_REPORTED * self.harts}\nadd s1, s1, t0"
         yield "addi s2, s2, -1\nbeqz s2, over\nj round"
         yield f"over: li gp, 0{END}"
 

@@ -9,7 +9,14 @@ import numpy as np
 
 from spica.sim.golden.memory.memory_model import outcomes
 from spica.sim.golden.memory.memory_steps import Agent, Fetch, Load, Places
-from support.consistency.litmus_program import BLOCK, FIELD, KEPT, OUT, PRODUCT, LitmusProgram
+from support.consistency.litmus_program import (
+    BLOCK,
+    FIELD,
+    OUT,
+    PRODUCT,
+    WORDS_REPORTED,
+    LitmusProgram,
+)
 from support.consistency.litmus_shapes import Shape
 from support.programs.placed_program import PlacedProgram
 
@@ -28,10 +35,10 @@ class Seen:
     @property
     def registers(self) -> Counter[Values]:
         """Counts of each combination of register values."""
-        found: Counter[Values] = Counter()
+        counts: Counter[Values] = Counter()
         for (registers, _), count in self.counts.items():
-            found[registers] += count
-        return found
+            counts[registers] += count
+        return counts
 
 
 @cache
@@ -39,9 +46,9 @@ def allowed(shape: Shape, beats: tuple[int | None, ...]) -> frozenset[tuple[Valu
     """Return all allowed outcomes of a shape with these beats, without shared memory."""
     places = shape.places
     agents = [Agent(core, steps) for (core, _), steps in zip(shape.where, shape.steps, strict=True)]
-    kept = [n for n, beat in enumerate(beats) if beat is not None]
+    observed = [n for n, beat in enumerate(beats) if beat is not None]
     return frozenset(
-        (registers, tuple(memory[n] for n in kept))
+        (registers, tuple(memory[n] for n in observed))
         for registers, memory in outcomes(agents, Places(dict(zip(places, beats, strict=True))))
     )
 
@@ -54,14 +61,14 @@ def run_litmus(
     """Run a test and collect the outcome of each instance; `read` accesses DRAM directly."""
     run(test.program)
     shape, seen = test.shape, Seen()
-    kept = read(OUT, 4 * KEPT * test.harts * test.rounds).view(np.uint32)
-    kept = kept.reshape(test.rounds, test.harts, KEPT)
+    reported = read(OUT, 4 * WORDS_REPORTED * test.harts * test.rounds).view(np.uint32)
+    reported = reported.reshape(test.rounds, test.harts, WORDS_REPORTED)
     words = read(FIELD, BLOCK * test.rounds).view(np.uint32)
     for number, instances in enumerate(test.where):
         for instance, where in enumerate(instances):
             registers = {}
             for (core, warp), steps in zip(shape.where, shape.steps, strict=True):
-                row = kept[number, (core * test.warps + warp) * test.threads + instance]
+                row = reported[number, (core * test.warps + warp) * test.threads + instance]
                 for kind in (Load, Fetch):
                     names = [step.register for step in steps if isinstance(step, kind)]
                     registers |= dict(zip(names, row.tolist(), strict=False))

@@ -41,11 +41,11 @@ def wrong_reads(races: MemoryRaces, read: Callable[[int, int], np.ndarray]) -> I
                         least = most = burst.counts[kind] + number * burst.stores[kind] + one.stores
                     least = max(least, seen.get(at, 0))
                     # Lowest allowed number with these low bits; later reads may return any above.
-                    found = least + (value - least) % (1 << bits)
-                    if found > most:
+                    unwrapped = least + (value - least) % (1 << bits)
+                    if unwrapped > most:
                         yield (
                             f"thread {hart}, epoch {burst.epoch}: {value} at {at:#x}, "
                             f"not one of {least} to {most}"
                         )
                     else:
-                        seen[at] = found
+                        seen[at] = unwrapped

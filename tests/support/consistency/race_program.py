@@ -102,7 +102,7 @@ class MemoryRaces:
         lines_of = list(self.lines(bursts))
         head = self.head()
         tables = [self.pieces.T, *self.tables]
-        table = b"".join(each.astype(np.uint32).tobytes() for each in tables)
+        table = b"".join(part.astype(np.uint32).tobytes() for part in tables)
         size = 4 * self.harts * self.logged
         self.program = PlacedProgram(
             "\n".join([*head, *lines_of]),
@@ -210,7 +210,7 @@ class MemoryRaces:
         label = self.label()
         yield f"li s6, {burst.rounds}\n{label}: nop"
         waiting: dict[str, None] = {}
-        kept, stores = 0, [0] * len(SIZES)
+        logged, stores = 0, [0] * len(SIZES)
         order: list[Read] = []
         for _ in range(OPERATIONS):
             choice = rng.random()
@@ -225,23 +225,23 @@ class MemoryRaces:
                 row = rng.randrange(len(READ))
                 target = LOADED[len(order) % len(LOADED)]
                 if target in waiting:
-                    yield f"sw {target}, {4 * kept}(s1)"
+                    yield f"sw {target}, {4 * logged}(s1)"
                     del waiting[target]
-                    kept += 1
+                    logged += 1
                 kind = kinds[row]
                 size = 1 if kind == OF_DMA else SIZES[kind]
                 yield f"{LOADS[size]} {target}, 0({READ[row]})"
                 waiting[target] = None
                 order.append(Read(row, kind, 0 if kind == OF_DMA else stores[kind]))
         for target in waiting:
-            yield f"sw {target}, {4 * kept}(s1)"
-            kept += 1
-        yield f"addi s1, s1, {4 * kept}\naddi s6, s6, -1\nbnez s6, {label}"
-        assert kept == len(order)
+            yield f"sw {target}, {4 * logged}(s1)"
+            logged += 1
+        yield f"addi s1, s1, {4 * logged}\naddi s6, s6, -1\nbnez s6, {label}"
+        assert logged == len(order)
         burst.reads, burst.stores = order, tuple(stores)
         self.counts = [c + burst.rounds * s for c, s in zip(self.counts, stores, strict=True)]
         self.written.append(burst)
-        self.logged += burst.rounds * kept
+        self.logged += burst.rounds * logged
         self.accesses += burst.rounds * self.harts * (len(order) + sum(stores))
 
     def choose(self, kinds: list[int]) -> np.ndarray:

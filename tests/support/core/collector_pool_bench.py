@@ -64,7 +64,7 @@ class CollectorsBench:
         self.issuer = Issuer(config, surroundings, program, rng)
         self.inside: list[int] = []  # instructions in collectors, the oldest first
         self.refused: dict[int, dict] = {}  # requests of the last cycle
-        self.kept: dict[int, int] = {}  # instructions offered and not accepted, by port
+        self.offered: dict[int, int] = {}  # instructions offered and not accepted, by port
         self.final = {name: list(values) for name, values in self.banks.registers.items()}
         self.expected = expected_operations(config, program, self.final)
         self.dut = PackedCollectors(config)
@@ -92,8 +92,8 @@ class CollectorsBench:
             o = self.packings["o"].unpack(ctx.get(Value.cast(dut.o)))
             granted = self.check_requests(o["request"])
             offered = {port for port in self.config.ports if o["offered"] >> port & 1}
-            found = {port: ctx.get(Value.cast(dut.operation[port])) for port in offered}
-            accepted = self.check_offers(found)
+            operations = {port: ctx.get(Value.cast(dut.operation[port])) for port in offered}
+            accepted = self.check_offers(operations)
             ctx.set(dut.readies, self.packings["readies"].pack(self.readies(granted, accepted)))
             o = self.packings["o"].unpack(ctx.get(Value.cast(dut.o)))
             issues = self.check_room(o["i_ready"], offers, accepted)
@@ -117,8 +117,8 @@ class CollectorsBench:
 
     def check_requests(self, requests: list[dict]) -> set[int]:
         """Check that requests are for instructions inside; return those that are granted."""
-        found = {c: one["payload"] for c, one in enumerate(requests) if one["valid"]}
-        assert self.refused.items() <= found.items(), "a request changed"
+        valid_requests = {c: one["payload"] for c, one in enumerate(requests) if one["valid"]}
+        assert self.refused.items() <= valid_requests.items(), "a request changed"
         needed = []
         for number in self.inside:
             issue = self.program[number]
@@ -128,9 +128,9 @@ class CollectorsBench:
             for k, source in enumerate(instruction["sources"]):
                 if instruction["reads"] >> k & 1:
                     needed.append({"warp": issue["warp"], "register": source, "mask": mask})
-        assert all(request in needed for request in found.values())
-        granted = self.banks.grant(found)
-        self.refused = {c: request for c, request in found.items() if c not in granted}
+        assert all(request in needed for request in valid_requests.values())
+        granted = self.banks.grant(valid_requests)
+        self.refused = {c: request for c, request in valid_requests.items() if c not in granted}
         self.read += len(granted)
         return granted
 
@@ -138,20 +138,20 @@ class CollectorsBench:
         """Compare the offers with the expected operations; return the accepted ones by port."""
         offers = {}
         for port, operation in operations.items():
-            found = self.packings["operation"].unpack(operation)
-            offers[port] = number = found["pc"] // 4
+            unpacked = self.packings["operation"].unpack(operation)
+            offers[port] = number = unpacked["pc"] // 4
             stream = (self.expected[number]["warp"], port)
             older = (n for n in self.inside if (self.expected[n]["warp"], self.port(n)) == stream)
             assert number == next(older, None), f"instruction {number} at {Port(port)}"
             expected = self.expected[number]
             idle = [t for t in range(self.config.threads) if not expected["mask"] >> t & 1]
-            for values, exact in zip(found["operands"], expected["operands"], strict=True):
+            for values, exact in zip(unpacked["operands"], expected["operands"], strict=True):
                 for thread in idle:  # operands of inactive threads are undefined
                     values[thread] = exact[thread]
-            require_alike(found, expected, "instruction", number, "at", Port(port))
-        assert self.kept.items() <= offers.items(), "an offer changed"
+            require_alike(unpacked, expected, "instruction", number, "at", Port(port))
+        assert self.offered.items() <= offers.items(), "an offer changed"
         willing = [port for port in offers if self.rng.random() < self.surroundings.accept]
-        self.kept = {port: number for port, number in offers.items() if port not in willing}
+        self.offered = {port: number for port, number in offers.items() if port not in willing}
         return {port: offers[port] for port in willing}
 
     def port(self, number: int) -> int:
@@ -161,7 +161,7 @@ class CollectorsBench:
     def readies(self, granted: set[int], accepted: dict[int, int]) -> dict:
         """Return the readies; those of ports without an offer are random."""
         ready = sum(1 << port for port in accepted)
-        idle = sum(1 << p for p in self.config.ports if p not in self.kept | accepted)
+        idle = sum(1 << p for p in self.config.ports if p not in self.offered | accepted)
         return {
             "request": sum(1 << collector for collector in granted),
             "operation": ready | idle & self.rng.getrandbits(len(self.config.ports)),

@@ -80,7 +80,7 @@ class Instruction:
     @property
     def payload(self) -> dict:
         """Return the fields as a dict of `operation_layout`."""
-        names = [each.name for each in fields(self) if each.name not in ("rows", "word")]
+        names = [one.name for one in fields(self) if one.name not in ("rows", "word")]
         rows = [list(row) for row in self.rows]
         return {name: getattr(self, name) for name in names} | {"operands": rows}
 
@@ -160,14 +160,14 @@ class ControlModel:
     @property
     def arrivals(self) -> list[tuple[tuple[bool, int], int]]:
         """Barrier and count of each waiting warp."""
-        found = []
+        messages = []
         for number, warp in enumerate(self.warps):
             if warp.waits:
                 words = np.zeros(4, np.uint32)
                 self.iss.native.call("iss_barrier", self.core, number, words)
                 place = head_of(self.iss.warp_words(self.core, number)).barrier
-                found.append(((bool(words[0]), place & ~OF_CORES), int(words[2])))
-        return found
+                messages.append(((bool(words[0]), place & ~OF_CORES), int(words[2])))
+        return messages
 
     def execute(self, given: Instruction) -> Effect:
         """Execute an instruction."""

@@ -67,9 +67,9 @@ class ControlSequence:
         """Return an instruction of a runnable warp, after which some warp can continue."""
         while True:
             runnable = self.model.runnable
-            found = self.one(self.rng.choice(runnable), runnable)
-            if len(runnable) > 1 or self.continues(found):
-                return found
+            operation = self.one(self.rng.choice(runnable), runnable)
+            if len(runnable) > 1 or self.continues(operation):
+                return operation
 
     def continues(self, given: Instruction) -> bool:
         """Return whether the only runnable warp can continue after an instruction."""
@@ -87,7 +87,7 @@ class ControlSequence:
         most = config.cores if of_cores else self.model.shape.warps
         counts = [count for place, count in self.model.arrivals if place == (of_cores, number)]
         is_refused = number >= config.barriers or not 1 <= count <= most
-        return is_refused or count == len(counts) + 1 or any(each != count for each in counts)
+        return is_refused or count == len(counts) + 1 or any(other != count for other in counts)
 
     def one(self, warp: int, runnable: list[int]) -> Instruction:
         """Return any instruction of a warp."""

@@ -63,7 +63,7 @@ class FetchMemory:
         """Set the inputs of the design for this cycle."""
         self.willing = self.rng.random() >= self.stall
         ctx.set(self.ready, self.willing)
-        due = [each for each in self.under_way if each[0] <= self.cycle]
+        due = [request for request in self.under_way if request[0] <= self.cycle]
         ctx.set(self.response.valid, bool(due))
         if due:
             answered = self.rng.choice(due)

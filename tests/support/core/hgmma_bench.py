@@ -79,7 +79,7 @@ def products(config: SharedFedBlockConfig, count: int, seed: int) -> list[Produc
     """Return random products, at most one per warp at a time; places of operands repeat."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     memory, registers = random_tiles(config.tensor, numbers, count)
-    found, warps = [], config.core.warps
+    posed, warps = [], config.core.warps
     for k in range(count):
         # Operands of the last few products are never overwritten: each has its own place.
         pair = (swizzled_places if config.tensor.is_swizzled else dense_places)(config.tensor, rng)
@@ -88,8 +88,8 @@ def products(config: SharedFedBlockConfig, count: int, seed: int) -> list[Produc
         addresses = numbers.integers(0, 1 << 32, (2, LANES), dtype=np.uint32)
         addresses[:, mask.bit_length() - 1] = [SHARED_BASE + offset for offset in offsets]
         fields = {"warp": k % warps, "mask": mask, "pc": rng.getrandbits(32)}
-        found.append(Product(fields, addresses, memory[0, k], memory[1, k], registers[k]))
-    return found
+        posed.append(Product(fields, addresses, memory[0, k], memory[1, k], registers[k]))
+    return posed
 
 
 def dense_places(config: SharedFedConfig, rng: random.Random) -> list[int]:
@@ -189,7 +189,7 @@ class HgmmaRun:
         self.events: dict[str, list[int]] = {"active": [], "operand_wait": [], "c_wait": []}
         self.requests: list[int] = []
         self.accepted: list[int] = []
-        self.taken: list[int] = []
+        self.result_cycles: list[int] = []
         self.in_flight: set[int] = set()  # warps with a product in the unit
         self.cycle = 0
         expected = REGISTERS * (len(given) - refused)
@@ -222,7 +222,7 @@ class HgmmaRun:
         if self.overlap and len(self.begun) > 1 and len(first) <= 3:
             chosen = self.rng.choice([first, self.begun[1]])
         operation = chosen.pop(0)
-        self.begun = [each for each in self.begun if each]
+        self.begun = [entry for entry in self.begun if entry]
         self.accepted.append(self.cycle)
         return operation
 
@@ -258,9 +258,9 @@ class HgmmaRun:
             self.arriving[-1] = self.memory[place : place + READ_BYTES].copy()
             self.requests.append(self.cycle)
         if ready and o["o_valid"][0]:
-            self.taken.append(self.cycle)
-            found = np.ascontiguousarray(o["o_payload"][0]).tobytes()
-            payload = shown.from_bits(int.from_bytes(found, "little"))
+            self.result_cycles.append(self.cycle)
+            packed = np.ascontiguousarray(o["o_payload"][0]).tobytes()
+            payload = shown.from_bits(int.from_bytes(packed, "little"))
             values = [int(payload.values[lane]) for lane in range(LANES)]
             result = {name: int(payload[name]) for name in RESULT_FIELDS} | {"values": values}
             self.results.append(result)
@@ -278,8 +278,8 @@ class HgmmaRun:
         layout = memory_fault_layout(self.config.core)
         if not o["fault_valid"][0]:
             return
-        found = np.ascontiguousarray(o["fault_payload"][0]).tobytes()
-        payload = layout.from_bits(int.from_bytes(found, "little"))
+        packed = np.ascontiguousarray(o["fault_payload"][0]).tobytes()
+        payload = layout.from_bits(int.from_bytes(packed, "little"))
         fault = {name: int(getattr(payload, name)) for name, _ in layout}
         if not self.faults or self.faults[-1] != fault:
             self.faults.append(fault)

@@ -47,21 +47,21 @@ class IssueContract:
         assert seen["drained"] == sum(1 << warp for warp in warps if not rest.under_way[warp])
         ready = {warp for warp, reason in enumerate(reasons) if reason == StallReason.NONE}
         room = accepted == len(rest.queue)
-        taken = self.scheduler.choose(ready) if room else None
-        assert seen["take"] == (0 if taken is None else 1 << taken)
+        winner = self.scheduler.choose(ready) if room else None
+        assert seen["take"] == (0 if winner is None else 1 << winner)
         second = bool(seen["take_slot_1"])
-        self.check_second(cycle, taken, second)
+        self.check_second(cycle, winner, second)
         long_wait = {warp for warp, reason in enumerate(reasons) if reason in LONG_WAITS}
-        self.scheduler.step(taken, long_wait, cycle.started)
+        self.scheduler.step(winner, long_wait, cycle.started)
         self.slots = [StallReason.NONE] * self.config.issue_width
-        if taken is None:
+        if winner is None:
             why = StallReason.INACTIVE_SET if room else StallReason.COLLECTORS_FULL
             self.slots = [why if ready else min(reasons)] * self.config.issue_width
         elif not second:
-            there = len(cycle.heads[taken]) > 1
+            there = len(cycle.heads[winner]) > 1
             alone = StallReason.DUAL_ISSUE if there else StallReason.NO_INSTRUCTION
             self.slots[1:] = [alone] * (self.config.issue_width - 1)
-        return taken, second, accepted
+        return winner, second, accepted
 
     def accepted(self, cycle: Cycle, offers: list[dict]) -> int:
         """Check the offers, the oldest first; return how many are accepted."""
@@ -70,7 +70,7 @@ class IssueContract:
         if first is not None and second is not None and second.slot > first.slot:
             shown += [second] if cycle.ready[first.slot] else []
         for slot, offer in enumerate(offers):
-            flight = next((each for each in shown if each.slot == slot), None)
+            flight = next((candidate for candidate in shown if candidate.slot == slot), None)
             assert offer["valid"] == (flight is not None), f"offer of slot {slot}"
             if flight is not None:
                 flight.waits = self.pending(flight)
@@ -79,8 +79,8 @@ class IssueContract:
 
     def pending(self, flight: Flight) -> list[bool]:
         """Return the operands that will arrive on a bus after this cycle."""
-        coming = {each.number for each in self.rest.under_way[flight.warp]}
-        coming -= {each.number for each in self.rest.written if each is not None}
+        coming = {one.number for one in self.rest.under_way[flight.warp]}
+        coming -= {one.number for one in self.rest.written if one is not None}
         return [self.config.snoop and version in coming for version in flight.right]
 
     def payload(self, flight: Flight) -> int:
@@ -116,18 +116,18 @@ class IssueContract:
     def hazards(self, warp: int, entry: Entry) -> tuple[set[StallReason], set[StallReason]]:
         """Return the reasons of registers that hold back an instruction, and of those that may."""
         flights = self.rest.under_way[warp]
-        loads = {each.entry.rd: each.is_load for each in flights if each.entry.writes}
+        loads = {one.entry.rd: one.is_load for one in flights if one.entry.writes}
         may = (entry.read_registers | entry.written_registers) & loads.keys()
         # A reader waits until the result is near.
         snoops = self.config.snoop and not entry.last
         must = may - entry.read_registers if snoops else may
         kinds = (StallReason.SCOREBOARD, StallReason.MEMORY)
-        return {kinds[loads[each]] for each in must}, {kinds[loads[each]] for each in may}
+        return {kinds[loads[rd]] for rd in must}, {kinds[loads[rd]] for rd in may}
 
-    def check_second(self, cycle: Cycle, taken: int | None, second: bool):
+    def check_second(self, cycle: Cycle, winner: int | None, second: bool):
         """Check whether the second instruction of a warp issues with the first."""
-        heads = [] if taken is None else cycle.heads[taken]
-        if taken is None or len(heads) < 2:
+        heads = [] if winner is None else cycle.heads[winner]
+        if winner is None or len(heads) < 2:
             assert not second
             return
         older, younger = heads
@@ -135,8 +135,8 @@ class IssueContract:
         held = older.stalls_warp or younger.serialises or older.port == younger.port
         held |= bool(older.last or younger.last) or self.rest.usable.get(younger.port) == 0
         held |= older.writes and older.rd in touched
-        must, may = self.hazards(taken, younger)
+        must, may = self.hazards(winner, younger)
         if held or must:
-            assert not second, f"warp {taken} issued two instructions"
+            assert not second, f"warp {winner} issued two instructions"
         elif not may:
-            assert second, f"warp {taken} issued one instruction"
+            assert second, f"warp {winner} issued one instruction"

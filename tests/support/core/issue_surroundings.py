@@ -113,7 +113,7 @@ class RestOfCore:
 
     def release(self, port: Port) -> bool:
         """Return whether the unit of a port returns a credit in this cycle."""
-        due = min((each for each in self.releases if each[1] == port), default=None)
+        due = min((pending for pending in self.releases if pending[1] == port), default=None)
         if due is None or due[0] > self.now:
             return False
         self.releases.remove(due)
@@ -191,19 +191,19 @@ class RestOfCore:
             chosen.append(None if held else self.results.pop(0))
         return chosen
 
-    def after(self, taken: int | None, second: bool, accepted: int):
+    def after(self, issued: int | None, second: bool, accepted: int):
         """End the cycle: issuing warp, dual issue, and the number of accepted offers."""
         if self.config.tensor == "hgmma":
             for warp, flights in enumerate(self.under_way):
-                self.only_products[warp] = warp != taken and all(one.entry.last for one in flights)
+                self.only_products[warp] = warp != issued and all(one.entry.last for one in flights)
         self.stopped -= self.cycle.resume | self.cycle.started
         self.gather()
         self.write()
         for _ in range(accepted):
             self.allocate()
-        if taken is not None:
+        if issued is not None:
             for slot in range(1 + second):
-                self.take(taken, slot)
+                self.take(issued, slot)
         waited = self.now - self.last_progress
         assert self.done or waited <= self.timing.patience, "nothing issues or completes"
         self.now += 1

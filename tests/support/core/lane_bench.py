@@ -70,8 +70,8 @@ def run_unit(
         await put(ctx, unit.i, operations, rng=random.Random(seed), stall=stall)
 
     async def drain(ctx):
-        taken = await get(ctx, unit.o, len(operations), rng=random.Random(seed + 1), stall=stall)
-        results.extend(result_of(payload) for payload in taken)
+        payloads = await get(ctx, unit.o, len(operations), rng=random.Random(seed + 1), stall=stall)
+        results.extend(result_of(payload) for payload in payloads)
 
     simulate(unit, feed, drain, timeout=timeout)
     return results
@@ -85,7 +85,7 @@ def timed(
     ``willing(cycle)`` is the `ready` of `o`; None means always.
     """
     accepted: list[int] = []
-    taken: list[int] = []
+    ends: list[int] = []
 
     async def bench(ctx):
         waiting = list(operations)
@@ -101,8 +101,8 @@ def timed(
                 waiting.pop(0)
                 accepted.append(cycle)
             if is_taken:
-                taken.append(cycle)
+                ends.append(cycle)
             await ctx.tick()
 
     simulate(unit, bench, timeout=cycles + 10)
-    return accepted, taken
+    return accepted, ends

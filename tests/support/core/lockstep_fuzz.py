@@ -145,13 +145,13 @@ class Tally:
     def add(self, machine: ProgramMachine, outcome: ProgramOutcome) -> None:
         """Add the statistics of a run."""
         assert machine.iss is not None
-        found = machine.iss.statistics
+        statistics = machine.iss.statistics
         self.programs += 1
         self.instructions += outcome.instructions
         self.cycles += outcome.cycles
         for name in ("thread_instructions", "divergent_splits", "barriers"):
-            setattr(self, name, getattr(self, name) + getattr(found, name))
-        self.mnemonics.update(found.mnemonics)
+            setattr(self, name, getattr(self, name) + getattr(statistics, name))
+        self.mnemonics.update(statistics.mnemonics)
         self.configs.add(config_name(machine.config))
 
 
@@ -160,10 +160,10 @@ def config_name(config: MachineConfig) -> str:
     core, usual = config.core, CoreConfig()
     assert core is not None
     parts = [shape_name(config), config.barrier_scope]
-    for each in fields(core):
-        value = getattr(core, each.name)
-        if each.name not in ("warps", "threads") and value != getattr(usual, each.name):
-            parts.append(f"{each.name}={value}")
+    for item in fields(core):
+        value = getattr(core, item.name)
+        if item.name not in ("warps", "threads") and value != getattr(usual, item.name):
+            parts.append(f"{item.name}={value}")
     return " ".join(parts)
 
 

@@ -59,7 +59,7 @@ class Traffic:
             return None
         warp, register = rng.randrange(config.warps), rng.randrange(1, rng.choice([6, 64]))
         others = self.writes if reads else [*self.writes, *self.reads]
-        used = {(each.access.warp, each.access.register) for each in others if each}
+        used = {(pending.access.warp, pending.access.register) for pending in others if pending}
         if (warp, register) in used:
             return None
         full = (1 << config.threads) - 1
@@ -90,13 +90,15 @@ class Traffic:
 
     def by_bank(self, accesses: list[Pending | None], events: int, conflicts: int):
         """Return the numbers of the accesses that request each bank; check the events."""
-        found: dict[int, list[int]] = defaultdict(list)
+        numbers_of: dict[int, list[int]] = defaultdict(list)
         for number, pending in enumerate(accesses):
             for bank in self.banks_of(pending) if pending else ():
-                found[bank].append(number)
-        assert events == sum(1 << bank for bank in found)
-        assert conflicts == sum(1 << bank for bank, numbers in found.items() if len(numbers) > 1)
-        return found
+                numbers_of[bank].append(number)
+        assert events == sum(1 << bank for bank in numbers_of)
+        assert conflicts == sum(
+            1 << bank for bank, numbers in numbers_of.items() if len(numbers) > 1
+        )
+        return numbers_of
 
     def check_answers(self, answers: list):
         """Check the responses to the reads of the cycle before."""
@@ -133,8 +135,8 @@ class Traffic:
     def check_writes(self, written: list[int], events):
         """Serve the oldest write of each bank; check and apply the completed ones."""
         banks = self.by_bank(self.writes, events.writes, events.write_conflicts)
-        ages = [each.since if each else -1 for each in self.writes]
-        banks_of = [self.banks_of(each) if each else {} for each in self.writes]
+        ages = [write.since if write else -1 for write in self.writes]
+        banks_of = [self.banks_of(write) if write else {} for write in self.writes]
         for bank, numbers in banks.items():
             winner = min(numbers, key=lambda number: (ages[number], number))
             self.writes[winner].left.remove(banks_of[winner][bank])
@@ -159,8 +161,8 @@ class Traffic:
             self.check_answers(answers)
             self.contenders = self.by_bank(self.reads, events.reads, events.read_conflicts)
             self.check_writes(written, events)
-            self.requested, self.accepted = self.reads, [bool(each) for each in ready]
-            self.reads = [None if ready[n] else each for n, each in enumerate(self.reads)]
+            self.requested, self.accepted = self.reads, [bool(access) for access in ready]
+            self.reads = [None if ready[n] else access for n, access in enumerate(self.reads)]
             self.read_conflicts += events.read_conflicts > 0
             self.accesses += sum(ready) + sum(written)
             self.cycle += 1

@@ -106,7 +106,7 @@ class SimpleMemory:
     def _accept(self, tag, is_store, mask, address, data, strobes) -> None:
         """Apply a request, and queue its answer."""
         lanes = [lane for lane in range(self.lanes) if mask >> lane & 1]
-        if any(each.tag == tag for each in self.pending):
+        if any(request.tag == tag for request in self.pending):
             raise AssertionError(f"tag {tag} is already in use by a request in progress")
         if not lanes:
             raise AssertionError("a request has no active lane")
@@ -134,17 +134,17 @@ class SimpleMemory:
 
     def _store(self, at: int, word: int, strobes: int) -> tuple[int, int]:
         """Store the strobed bytes of a word; return those, and the strobes."""
-        kept = 0
+        stored = 0
         for byte in range(4):
             if strobes >> byte & 1:
-                kept |= word & 0xFF << 8 * byte
+                stored |= word & 0xFF << 8 * byte
                 if 0 <= at < len(self.contents):
                     self.contents[at + byte] = word >> 8 * byte & 0xFF
-        return kept, strobes
+        return stored, strobes
 
     def _choose(self) -> dict | None:
         """Return the answer of this cycle, if any."""
-        due = [each for each in self.pending if each.due <= self.cycle]
+        due = [request for request in self.pending if request.due <= self.cycle]
         if not due or self.rng.random() < self.silence:
             return None
         chosen = self.rng.choice(due) if self.shuffle else due[0]

@@ -55,7 +55,7 @@ def instructions(config: CoreConfig, count: int, seed: int) -> list[list[dict]]:
     """Return the micro-operations of random products, a list for each."""
     rng, tensor = random.Random(seed), RegisterFedConfig.of(config.tensor)
     size, lanes = tensor.registers, tensor.threads
-    found = []
+    posed = []
     for registers in fragments(
         RegisterFedConfig.of(config.tensor), np.random.default_rng(seed), count
     ):
@@ -67,13 +67,13 @@ def instructions(config: CoreConfig, count: int, seed: int) -> list[list[dict]]:
             "writes": 1,
             **{name: rng.getrandbits(1) for name in ("a_is_pc", "b_is_immediate")},
         }
-        found.append([
+        posed.append([
             common
             | {"rd": 48 + size * group + beat, "beat": beat}
             | {"operands": [registers[at + beat].tolist() for at in (0, 8, 16 + size * group)]}
             for beat in range(size)
         ])
-    return found
+    return posed
 
 
 def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
@@ -81,14 +81,14 @@ def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
     size = RegisterFedConfig.of(config.tensor).registers
     registers = np.zeros((32, config.threads), np.uint32)
     for k, first in enumerate((0, 8, 16)):
-        registers[first : first + size] = [each["operands"][k] for each in instruction]
+        registers[first : first + size] = [step["operands"][k] for step in instruction]
     values = hmma(registers, config=RegisterFedConfig.of(config.tensor))[16 : 16 + size]
     common = {name: instruction[0][name] for name in ("warp", "mask", "pc")}
     return [
         common
-        | {"rd": each["rd"], "writes": 1, "flags": 0, "more": int(beat < size - 1)}
+        | {"rd": step["rd"], "writes": 1, "flags": 0, "more": int(beat < size - 1)}
         | {"values": values[beat].tolist()}
-        for beat, each in enumerate(instruction)
+        for beat, step in enumerate(instruction)
     ]
 
 
@@ -139,16 +139,16 @@ class TensorRun:
         is_native: bool = False,
     ):
         self.config, self.rng = config, random.Random(seed)
-        self.waiting = [list(each) for each in instructions]
+        self.waiting = [list(operations) for operations in instructions]
         self.begun: list[list[dict]] = []
         self.credits, self.overlap = CREDITS, overlap
         self.pause, self.stall, self.willing = pause, stall, willing
         self.results: list[dict] = []
         self.accepted: list[int] = []
-        self.taken: list[int] = []
+        self.result_cycles: list[int] = []
         self.active: list[int] = []
         self.cycle = 0
-        self.expected = sum(len(each) for each in instructions)
+        self.expected = sum(len(operations) for operations in instructions)
         if is_native:
             self.run_native(RegisterFedUnit(config))
         else:
@@ -170,7 +170,7 @@ class TensorRun:
             if first[0]["warp"] != second[0]["warp"]:
                 chosen = self.rng.choice([first, second])
         operation = chosen.pop(0)
-        self.begun = [each for each in self.begun if each]
+        self.begun = [step for step in self.begun if step]
         self.accepted.append(self.cycle)
         return operation
 
@@ -183,7 +183,7 @@ class TensorRun:
     def observe(self, result: dict | None, active: int, released: int):
         """Record the outputs of this cycle."""
         if result is not None:
-            self.taken.append(self.cycle)
+            self.result_cycles.append(self.cycle)
             self.results.append(result)
         if active:
             self.active.append(self.cycle)
@@ -201,8 +201,8 @@ class TensorRun:
                     ctx.set(unit.i.payload, operation)
                 assert ctx.get(unit.i.ready)
                 ctx.set(unit.o.ready, ready)
-                taken = ready and ctx.get(unit.o.valid)
-                result = result_of(ctx.get(unit.o.payload)) if taken else None
+                accepted = ready and ctx.get(unit.o.valid)
+                result = result_of(ctx.get(unit.o.payload)) if accepted else None
                 self.observe(result, ctx.get(unit.events.active), ctx.get(unit.released))
                 await ctx.tick()
 
@@ -224,8 +224,8 @@ class TensorRun:
                 assert o["i_ready"][0]
                 result = None
                 if ready and o["o_valid"][0]:
-                    found = np.ascontiguousarray(o["o_payload"][0]).tobytes()
-                    result = result_of(shown.from_bits(int.from_bytes(found, "little")))
+                    packed = np.ascontiguousarray(o["o_payload"][0]).tobytes()
+                    result = result_of(shown.from_bits(int.from_bytes(packed, "little")))
                 self.observe(result, int(o["active"][0]), int(o["released"][0]))
                 assert self.cycle < 1000 * (self.expected + 1), "the unit hangs"
 

@@ -16,18 +16,18 @@ def flat_energy(netlist: MappedNetlist, run: FlatRun, costs: Costs) -> dict[str,
     weights = block_weights(netlist, costs.cells)
     clock = 0.0
     for net, edges in run.edges.items():
-        registers = tuple(each for each in netlist.flip_flops if each.clock == net)
+        registers = tuple(energy for energy in netlist.flip_flops if energy.clock == net)
         pins = block_weights(replace(netlist, gates=(), flip_flops=registers), costs.cells)
         clock += edges * (pins.clock_internal + pins.clock_switching)
     memory = 0.0
     for (reads, writes), part in zip(run.accesses, netlist.opaque, strict=True):
         assert part.shape is not None
-        each = memory_energy(part.shape, costs.macros, costs.library.nand2, costs.storage)
-        memory += reads * each.read + writes * each.write
-    found = {
+        energy = memory_energy(part.shape, costs.macros, costs.library.nand2, costs.storage)
+        memory += reads * energy.read + writes * energy.write
+    energies = {
         "internal_pj": float(weights.internal @ run.toggles),
         "switching_pj": float(weights.switching @ run.toggles),
         "clock_pj": clock,
         "memory_pj": memory,
     }
-    return {**found, "total_pj": sum(found.values())}
+    return {**energies, "total_pj": sum(energies.values())}

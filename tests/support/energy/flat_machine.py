@@ -49,8 +49,8 @@ def flat_machine(design: Design, netlists: Mapping[str, MappedNetlist], top: str
     ports = linker.place(top, design.top)
     numbers = linker.numbers()
     gates, flip_flops, memories = (
-        [renumbered(each, numbers) for _, each, _ in found]
-        for found in (linker.gates, linker.flip_flops, linker.memories)
+        [renumbered(cell, numbers) for _, cell, _ in cells]
+        for cells in (linker.gates, linker.flip_flops, linker.memories)
     )
     inputs, outputs = (
         {name: tuple(numbers[net] for net in ports[name]) for name in side}
@@ -91,10 +91,13 @@ class Linker:
         first = len(self.above)
         self.above += range(first, first + netlist.nets - 2)
         numbers = [ZERO, ONE, *range(first, first + netlist.nets - 2)]
-        for found, own in ((self.gates, netlist.gates), (self.flip_flops, netlist.flip_flops)):
-            for each in own:
-                placed = renumbered(replace(each, name=f"{path}.{each.name}"), numbers)
-                found.append((path, placed, each))
+        for placed_cells, own in (
+            (self.gates, netlist.gates),
+            (self.flip_flops, netlist.flip_flops),
+        ):
+            for cell in own:
+                placed = renumbered(replace(cell, name=f"{path}.{cell.name}"), numbers)
+                placed_cells.append((path, placed, cell))
         for part in netlist.opaque:
             placed = renumbered(replace(part, name=f"{path}.{part.name}"), numbers)
             if part.block is None:
@@ -122,8 +125,10 @@ class Linker:
 
     def numbers(self) -> list[int]:
         """Return the number in the flat netlist of each net."""
-        found: dict[int, int] = {}
-        return [found.setdefault(self.root(net), len(found)) for net in range(len(self.above))]
+        numbers_of: dict[int, int] = {}
+        return [
+            numbers_of.setdefault(self.root(net), len(numbers_of)) for net in range(len(self.above))
+        ]
 
 
 def renumbered(part, numbers: list[int]):

@@ -117,13 +117,13 @@ def simulate_flat(
 
 def clock_enables(netlist: MappedNetlist) -> dict[int, int | None]:
     """Return the clocks of a machine, and the output that enables each, if any."""
-    found = {}
+    enables = {}
     for name, nets in netlist.inputs.items():
         if name == "clk" or name.endswith("_clk"):
             busy = netlist.outputs.get(name.removesuffix("clk") + "busy", (None,))
-            found[nets[0]] = busy[0]
-    assert netlist.clocks <= set(found)
-    return found
+            enables[nets[0]] = busy[0]
+    assert netlist.clocks <= set(enables)
+    return enables
 
 
 def rows_of(
@@ -158,11 +158,13 @@ def states_after_reset(
         to_record[path] = Recorded(names={*netlist.names, *parts}, clock=None)
     with waveform.open() as lines:
         first_cycle = takewhile(lambda line: line.rstrip() != "#1", lines)
-        found = read_waveforms([WaveformFile(place=top, lines=first_cycle)], range(1), to_record)
+        waveforms = read_waveforms(
+            [WaveformFile(place=top, lines=first_cycle)], range(1), to_record
+        )
     recorded = {
-        path: RecordedNets.of(netlists[block], found[path].signals)
+        path: RecordedNets.of(netlists[block], waveforms[path].signals)
         for path, block in blocks.items()
-        if found[path].signals
+        if waveforms[path].signals
     }
     first = np.zeros(1, np.int64)
 

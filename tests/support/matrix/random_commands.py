@@ -334,7 +334,7 @@ class CommandStream:
             b = self.place("loads", k * j * rows * b_bytes, align)
         self.fire(Function.SPAD_AB, a // a_bytes, b // b_bytes + k * j * rows)
         width = max(i, k) * rows, max(j * matrix.columns, k * rows)
-        strides = [each + self.rng.randrange(5) for each in width]
+        strides = [row_bytes + self.rng.randrange(5) for row_bytes in width]
         self.fire(Function.STRIDES_AB, *strides)
         starts = [self.base + self.rng.randrange(1024) * matrix.operand_bytes for _ in "ab"]
         self.fire(Function.ADDRESSES_AB, *starts)

@@ -147,11 +147,11 @@ class SequencerSurroundings:
 
     def count_offers(self, part: str) -> list[Counter]:
         """Return the offers of each accumulator row before each store or load of D."""
-        offers, found = Counter(), []
+        offers, counts = Counter(), []
         for operation in self.operations:
             arguments = (self.config, operation, self.memory)
             if operation.get(part) and part != "store":
-                found.append(offers.copy())
+                counts.append(offers.copy())
             if operation["compute"] and self.matrix.dataflow == "weight_stationary":
                 offers.update(address for _, _, address, _ in expected_rows(*arguments))
             elif operation["compute"]:
@@ -159,8 +159,8 @@ class SequencerSurroundings:
                     if step[3]:
                         offers.update(range(step[4], step[4] + self.matrix.rows))
             if part == "store" and operation["store"]:
-                found.append(offers.copy())
-        return found
+                counts.append(offers.copy())
+        return counts
 
     def outputs(self) -> list[tuple[Any, Any, str, Any]]:
         """Return the outputs of the sequencer: valid, payload, name, and its handler."""
@@ -435,13 +435,16 @@ class SequencerSurroundings:
 
     def check_d(self):
         """Compare the descriptors of D, and that all were sent."""
-        found = [each for each in self.descriptors if each.direction in D_DIRECTIONS]
+        moved = [
+            descriptor for descriptor in self.descriptors if descriptor.direction in D_DIRECTIONS
+        ]
         expected = [
             fields for operation in self.operations for fields in expected_d(self.config, operation)
         ]
         assert expected == [
-            {name: getattr(each, name) for name in fields} | {"direction": each.direction.name}
-            for each, fields in zip(found, expected, strict=True)
+            {name: getattr(descriptor, name) for name in fields}
+            | {"direction": descriptor.direction.name}
+            for descriptor, fields in zip(moved, expected, strict=True)
         ]
 
     def check_descriptors(self):
@@ -458,7 +461,7 @@ class SequencerSurroundings:
                 for descriptor in descriptors
                 if (descriptor["direction"] == "LOAD") == loads
             ]
-            found = [
+            moved = [
                 descriptor
                 for descriptor in self.descriptors
                 if (descriptor.direction == Direction.LOAD) == loads
@@ -468,7 +471,7 @@ class SequencerSurroundings:
             assert expected == [
                 {name: getattr(descriptor, name) for name in names}
                 | {"direction": descriptor.direction.name}
-                for descriptor in found
+                for descriptor in moved
             ]
         assert self.drains == [
             (

@@ -97,15 +97,15 @@ class MatrixHost:
 
     async def registers(self, ctx, *names) -> dict[str, int]:
         """Return registers of the idle unit."""
-        request, found = self.dut.registers.request, {}
+        request, values = self.dut.registers.request, {}
         for name in names:
             payload = {"address": MATRIX[name].offset, "write": 0, "data": 0}
             ctx.set(request.payload, payload)
             ctx.set(request.valid, 1)
             await ctx.tick()
-            found[name] = ctx.get(self.dut.registers.response.payload.data)
+            values[name] = ctx.get(self.dut.registers.response.payload.data)
         ctx.set(request.valid, 0)
-        return found
+        return values
 
     def drive(self, ctx):
         """Set the inputs other than registers for one cycle; return the ready signals."""

@@ -214,8 +214,8 @@ class DataCacheBench:
         self.passed.append(write)
         self.responses.append(max(self.due(), max(self.responses, default=0)))
         if self.rng.random() < 0.5:
-            for each in self.passed:
-                self.do(each)
+            for access in self.passed:
+                self.do(access)
 
     def do(self, write: Write):
         """Apply a write, once."""
@@ -267,23 +267,23 @@ class DataCacheBench:
     def settle(self, seen: dict, willing: dict) -> bool:
         """Account for the transfers of a cycle; return whether the cache is invalidated."""
         given = {n: offer for n, offer in self.offers.items() if offer is not None and seen[n]}
-        taken = {n: seen[n] for n in OUTPUTS if seen[n] is not None and willing[n]}
+        accepted = {n: seen[n] for n in OUTPUTS if seen[n] is not None and willing[n]}
         assert not ("read" in given and "write" in given)
-        assert ("written" in taken) == ("line_written" in given)
+        assert ("written" in accepted) == ("line_written" in given)
         is_refused = self.offers["line"] is not None and "line" not in given
         self.refusals = self.refusals + 1 if is_refused else 0
         assert self.refusals <= REFUSALS, "a beat is refused too often"
-        if "answer" in taken:
-            self.take_answer(taken["answer"])
-        fails = "written" in taken and self.take_written(taken["written"])
+        if "answer" in accepted:
+            self.take_answer(accepted["answer"])
+        fails = "written" in accepted and self.take_written(accepted["written"])
         for name, account in (("line", self.take_line), ("read", self.accept_read),
                               ("write", self.accept_write)):  # fmt: skip
             if name in given:
                 account(given[name])
-        if "line_read" in taken:
-            self.take_line_read(taken["line_read"])
-        if "line_write" in taken:
-            self.take_line_write(taken["line_write"])
+        if "line_read" in accepted:
+            self.take_line_read(accepted["line_read"])
+        if "line_write" in accepted:
+            self.take_line_write(accepted["line_write"])
         for name in given:
             self.offers[name] = None
         return fails

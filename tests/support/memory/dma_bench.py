@@ -42,15 +42,15 @@ class SharedWatch:
         for c in range(self.masters):
             request = dut.write[c].request
             payload = request.payload
-            taken = request.valid & request.ready
-            self.samples += [taken, payload.address, payload.data, payload.mask]
+            accepted = request.valid & request.ready
+            self.samples += [accepted, payload.address, payload.data, payload.mask]
 
     def step(self, values) -> list[int]:
         """Apply the writes of a cycle."""
         self.now += 1
         for c in range(self.masters):
-            taken, address, value, mask = values[4 * c : 4 * c + 4]
-            if taken:
+            accepted, address, value, mask = values[4 * c : 4 * c + 4]
+            if accepted:
                 self.last_write = self.now
                 self.memory.write_masked(address, value, mask, self.size)
         return []

@@ -135,9 +135,11 @@ class CacheBench:
     def read(self, entry: int, address: int):
         """Begin a read of a line."""
         assert DRAM_BASE <= address < DRAM_END and address % self.line_bytes == 0
-        assert entry < self.mshrs.cache.mshrs and all(each.entry != entry for each in self.lines)
-        same = [each for each in self.lines if each.address == address]
-        assert all(each.born < self.version for each in same), f"{address:#x} is read twice"
+        assert entry < self.mshrs.cache.mshrs and all(
+            pending.entry != entry for pending in self.lines
+        )
+        same = [pending for pending in self.lines if pending.address == address]
+        assert all(pending.born < self.version for pending in same), f"{address:#x} is read twice"
         self.reads.append(address)
         due = self.cycle + self.latency + self.rng.randint(0, self.jitter)
         line = Line(entry, address, self.version, self.born, deque([due] * self.mshrs.beats))

@@ -282,8 +282,8 @@ class L2Bench:
         ctx.set(self.dut.flush, 0)
         await self.step(ctx, {})
         expected = bytes(values[-1] for values in self.history)
-        found = self.dram.memory.read(self.base, len(expected))
-        assert found == expected, "DRAM differs from what was written"
+        stored = self.dram.memory.read(self.base, len(expected))
+        assert stored == expected, "DRAM differs from what was written"
 
     def reads(self, identity: int, lines, beats: int | None = None) -> list[Burst]:
         """Return a read of each line, or of its first `beats`."""

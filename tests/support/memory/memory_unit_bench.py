@@ -163,8 +163,12 @@ class MemoryUnitBench:
     def change(self, address: int, values: bytes) -> bool:
         """Write to DRAM as another master, unless a store to it is pending; return True if so."""
         end = address + len(values)
-        stores = [each for each in (*self.held.values(), self.offered) if each and each["is_store"]]
-        if any(address - WORD_BYTES < at < end for each in stores for at in each["address"]):
+        stores = [
+            request
+            for request in (*self.held.values(), self.offered)
+            if request and request["is_store"]
+        ]
+        if any(address - WORD_BYTES < at < end for request in stores for at in request["address"]):
             return False  # the order of the two writes is undefined
         self.golden.change(address, values)
         self.memory.dram.write(address, values)

@@ -151,15 +151,17 @@ def request_costs(config: MachineConfig, requests: Sequence[CoreRequest]) -> lis
             ctx.set(path.i.payload, request.payload)
             ctx.set(path.i.valid, 1)
             assert ctx.get(path.i.ready)
-            found, cycle, row = {}, 0, False
-            while len(found) < len(request.lanes):
+            answers, cycle, row = {}, 0, False
+            while len(answers) < len(request.lanes):
                 await ctx.tick()
                 ctx.set(path.i.valid, 0)
                 cycle, row = cycle + 1, row or bool(ctx.get(path.row))
                 if ctx.get(path.o.valid):
                     response = ctx.get(path.o.payload)
-                    found |= {n: response.data[n] for n in request.lanes if response.mask >> n & 1}
-            check(model, request, found)
+                    answers |= {
+                        n: response.data[n] for n in request.lanes if response.mask >> n & 1
+                    }
+            check(model, request, answers)
             costs.append((cycle - latency - BEFORE + 1, row))
             await ctx.tick()
 
@@ -167,11 +169,11 @@ def request_costs(config: MachineConfig, requests: Sequence[CoreRequest]) -> lis
     return costs
 
 
-def check(model: SharedMemoryModel, request: CoreRequest, found: dict[int, int]) -> None:
+def check(model: SharedMemoryModel, request: CoreRequest, answers: dict[int, int]) -> None:
     """Compare the words of a response with the model, the lowest lanes first."""
     for n in request.lanes:
         at = request.addresses[n] // WORD_BYTES * WORD_BYTES
         if request.store:
             model.write(at, WORD_BYTES, request.data[n], request.strobes[n])
         else:
-            require_alike(found[n], model.read(at, WORD_BYTES), request, "lane", n)
+            require_alike(answers[n], model.read(at, WORD_BYTES), request, "lane", n)

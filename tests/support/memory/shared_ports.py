@@ -60,8 +60,10 @@ class SharedPorts:
         self.now += 1
         words: list[int | None] = []
         for number, (valid, payload) in enumerate(zip(values[::2], values[1::2], strict=True)):
-            kept = self.refused[number]
-            assert kept is None or (valid and payload == kept), "a request changed while it waited"
+            stalled = self.refused[number]
+            assert stalled is None or (valid and payload == stalled), (
+                "a request changed while it waited"
+            )
             granted = valid and self.ready[number]
             self.refused[number] = payload if valid and not granted else None
             words.append(self.access(number, payload) if granted else None)

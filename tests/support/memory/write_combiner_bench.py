@@ -147,10 +147,10 @@ class CombinerBench:
             place, last = min(burst.beats) + self.sent, max(burst.beats)
             value, strobes = burst.beats.get(place, (bytes(self.config.beat_bytes), 0))
             assert (sent["strobes"], sent["last"]) == (strobes, place == last)
-            found = sent["data"].to_bytes(self.config.beat_bytes, "little")
-            wrong = [n for n, byte in enumerate(value) if strobes >> n & 1 and byte != found[n]]
+            data = sent["data"].to_bytes(self.config.beat_bytes, "little")
+            wrong = [n for n, byte in enumerate(value) if strobes >> n & 1 and byte != data[n]]
             assert not wrong, f"bytes {wrong} of beat {place} of line {burst.line:#x}"
-            self.beat, self.sent = sent | {"value": found}, self.sent + 1
+            self.beat, self.sent = sent | {"value": data}, self.sent + 1
             if place == last:
                 self.held.popleft()
                 self.sent = 0
@@ -178,14 +178,14 @@ class CombinerBench:
         beat, value, strobes = self.offer
         line, place = divmod(beat, self.config.line_beats)
         is_open = list(self.waiting)[int(self.offers) :]
-        burst = next((each for each in is_open if each.line == line), None)
+        burst = next((other for other in is_open if other.line == line), None)
         assert joins == (burst is not None)
         assert ready == (joins or self.in_use < self.config.lines)
         if not ready:
             return
         if burst is None:
             burst = Burst(entry, line, self.cycle)
-            assert entry not in {each.entry for each in (*self.waiting, *self.held)}
+            assert entry not in {other.entry for other in (*self.waiting, *self.held)}
             self.waiting.append(burst)
             self.held.append(burst)
         assert entry == burst.entry

@@ -147,8 +147,8 @@ def decode(word: int) -> Decoded:
     instruction = find(word)
     if instruction is None:
         raise ValueError(f"word must be an instruction, not {word:#010x}")
-    kept = [operand for operand in instruction.operands if operand in IMMEDIATES]
-    immediate = IMMEDIATES[kept[0]].decode(word) if kept else 0
+    immediates = [operand for operand in instruction.operands if operand in IMMEDIATES]
+    immediate = IMMEDIATES[immediates[0]].decode(word) if immediates else 0
     return Decoded(instruction.name, word >> 7 & 31, word >> 15 & 31, word >> 20 & 31, immediate)
 
 
@@ -272,7 +272,7 @@ def run_threads(threads: list[Thread]):
     """
     running = [thread.run() for thread in threads]
     while running:
-        reached = [next((n for n in each if not n >> 31), None) for each in running]
+        reached = [next((n for n in active if not n >> 31), None) for active in running]
         assert len(set(reached)) == 1, f"threads must meet at one barrier, not at {set(reached)}"
         if reached[0] is None:
             return

@@ -105,7 +105,14 @@ def built(folder: Path, text: str) -> Path:
 
 def linked(source: Path, layout: Path, target: Path, includes: Sequence[Path] = ()) -> Path:
     """Return the ELF file of a source in assembly, with this linker script."""
-    command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, *(f"-I{each}" for each in includes)]
+    command = [
+        sys.executable,
+        "-m",
+        "ziglang",
+        "cc",
+        *FLAGS,
+        *(f"-I{folder}" for folder in includes),
+    ]
     done = subprocess.run(
         [*command, f"-Wl,-T,{layout}", str(source), "-o", str(target)],
         capture_output=True,

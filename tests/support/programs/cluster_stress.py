@@ -144,7 +144,7 @@ class ClusterStress:
         errands = self.errands(shared, dram)
         self.effort.descriptors += sum(errand.descriptors for errand in errands)
         used = [dram] if self.dram else [shared, dram]
-        granules = reduce(Granules.beside, [each.share(self.harts) for each in used])
+        granules = reduce(Granules.beside, [part.share(self.harts) for part in used])
         warps = rng.sample(range(core.warps), core.warps)
         cuts = sorted(rng.sample(range(1, core.warps), rng.randrange(min(3, core.warps))))
         groups = [warps[a:b] for a, b in zip([0, *cuts], [*cuts, core.warps], strict=True)]
@@ -166,11 +166,11 @@ class ClusterStress:
     def errands(self, shared: Territory, dram: Territory) -> list[Errand]:
         """Return the jobs of the engines in an epoch."""
         config, rng = self.config, self.rng
-        found = [matrix_errand(config, n, 3, shared, dram) for n, _ in enumerate(config.units)]
+        chosen = [matrix_errand(config, n, 3, shared, dram) for n, _ in enumerate(config.units)]
         ports = range(DmaBlockConfig.of(config).ports)
-        found += [dma_errand(config, n, 8, shared, dram) for n in ports]
-        rng.shuffle(found)
-        return found
+        chosen += [dma_errand(config, n, 8, shared, dram) for n in ports]
+        rng.shuffle(chosen)
+        return chosen
 
     def group(
         self,

@@ -63,14 +63,14 @@ def illegal() -> list[FaultyProgram]:
     """Return illegal words and reserved rounding modes."""
     words = {"zero": 0, "ones": 0xFFFF_FFFF, "load_reserved": 0x1005_252F, "compressed": 0x4501}
     words |= {"reserved_rounding": 0x00B5_5553, "tensor": 0x0000_007B, "rv64": 0x0005_3503}
-    found = [
+    programs = [
         FaultyProgram(f"illegal_{name}", FaultCause.ILLEGAL, f"bad: .word {word}")
         for name, word in words.items()
     ]
     for mode in (5, 6, 7):
         text = f"csrwi frm, {mode}\nbad: fadd.s fa0, fa0, fa0, dyn"
-        found.append(FaultyProgram(f"illegal_dynamic_{mode}", FaultCause.ILLEGAL, text))
-    return found
+        programs.append(FaultyProgram(f"illegal_dynamic_{mode}", FaultCause.ILLEGAL, text))
+    return programs
 
 
 def control() -> list[FaultyProgram]:
@@ -170,4 +170,4 @@ def memory() -> list[FaultyProgram]:
 
 
 #: Programs by name.
-FAULTS = {each.name: each for each in (*illegal(), *control(), *barriers(), *memory())}
+FAULTS = {program.name: program for program in (*illegal(), *control(), *barriers(), *memory())}

@@ -37,7 +37,7 @@ BORDERS = tuple(product((0x8000_0000, 0xFFFF_FFFF, 0x7FFF_FFFF, 0, 1), repeat=2)
 
 def names_of(*units: Unit) -> tuple[str, ...]:
     """Return the names of the instructions of these units."""
-    return tuple(name for name, each in INSTRUCTIONS.items() if each.unit in units)
+    return tuple(name for name, instruction in INSTRUCTIONS.items() if instruction.unit in units)
 
 
 #: Instructions that compute, without branches and memory accesses.
@@ -63,10 +63,10 @@ def copied(register: str, source: str) -> str:
 def coincidences(instruction: Instruction) -> Iterator[tuple[list[str], dict[str, str]]]:
     """Return all combinations of equal registers: preceding copies, and the registers."""
     registers = {**SOURCES, **TARGETS}
-    sources = [each for each in instruction.operands if each in SOURCES]
+    sources = [operand for operand in instruction.operands if operand in SOURCES]
     yield [], registers
-    for target in (each for each in instruction.operands if each in TARGETS):
-        for source in (each for each in sources if each[0] == target[0]):
+    for target in (operand for operand in instruction.operands if operand in TARGETS):
+        for source in (operand for operand in sources if operand[0] == target[0]):
             copy = COPIES[target]
             yield [copied(copy, SOURCES[source])], {**registers, source: copy, target: copy}
         if target == "rd":
@@ -74,16 +74,16 @@ def coincidences(instruction: Instruction) -> Iterator[tuple[list[str], dict[str
     if len(sources) > 1:
         first = SOURCES[sources[0]]
         yield [], {**registers, **dict.fromkeys(sources, first)}
-        if {each[0] for each in sources} != {"r", "f"}:
-            swapped = (SOURCES[each] for each in reversed(sources))
+        if {operand[0] for operand in sources} != {"r", "f"}:
+            swapped = (SOURCES[operand] for operand in reversed(sources))
             yield [], {**registers, **dict(zip(sources, swapped, strict=True))}
-    for source in (each for each in sources if each[0] == "r"):
+    for source in (operand for operand in sources if operand[0] == "r"):
         yield [], {**registers, source: "zero"}
 
 
 def forms(instruction: Instruction, rng: random.Random, reads_flags: bool) -> Iterator[str]:
     """Return lines that execute an instruction in all forms."""
-    choices = [IMMEDIATES[each] for each in instruction.operands if each in IMMEDIATES]
+    choices = [IMMEDIATES[operand] for operand in instruction.operands if operand in IMMEDIATES]
     for number, (before, registers) in enumerate(coincidences(instruction)):
         # All immediates with distinct registers, a random one with others.
         every = list(product(*choices))
@@ -96,17 +96,17 @@ def forms(instruction: Instruction, rng: random.Random, reads_flags: bool) -> It
 
 def planes(rng: random.Random, rows: int) -> list[list[int]]:
     """Return the operands: pairs of integers and triples of floats, corner cases first."""
-    integers, floats = (list(product(each, repeat=2)) for each in (INTEGERS, FLOAT_CLASSES))
+    integers, floats = (list(product(values, repeat=2)) for values in (INTEGERS, FLOAT_CLASSES))
     rng.shuffle(integers)
     rng.shuffle(floats)
     integers[:0] = BORDERS
-    found = []
+    cases = []
     for row in range(rows):
         a, b = integers[row] if row < len(integers) else (integer_operand(rng),) * 2
         x, y = floats[row] if row < len(floats) else (float_operand(rng), float_operand(rng))
         z = rng.choice(FLOAT_CLASSES) if rng.getrandbits(1) else float_operand(rng)
-        found.append([a, b, x, y, z])
-    return [list(plane) for plane in zip(*found, strict=True)]
+        cases.append([a, b, x, y, z])
+    return [list(plane) for plane in zip(*cases, strict=True)]
 
 
 def arithmetic_program(

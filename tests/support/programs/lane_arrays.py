@@ -104,7 +104,9 @@ def compute_warps(
     iss = machine(program(operation), warps=1, threads=lanes)
     size = len(before)
     count = size // lanes
-    arrays = [np.broadcast_to(np.asarray(each, np.uint32), size) for each in (before, *operands)]
+    arrays = [
+        np.broadcast_to(np.asarray(values, np.uint32), size) for values in (before, *operands)
+    ]
     places = [ARRAYS + k * 4 * size for k in range(len(arrays) + 2)]
     masks = np.broadcast_to(np.asarray(masks, np.uint32), count)
     for place, array in zip(places, [*arrays, masks], strict=False):

@@ -25,8 +25,8 @@ MIDDLE = WINDOW + WINDOW_BYTES // 2
 #: Instructions of a single-threaded program; `ecall` and `ebreak` end it.
 SCALAR_NAMES = tuple(
     name
-    for name, each in INSTRUCTIONS.items()
-    if each.unit not in (Unit.WARP, Unit.SFU, Unit.TENSOR)
+    for name, instruction in INSTRUCTIONS.items()
+    if instruction.unit not in (Unit.WARP, Unit.SFU, Unit.TENSOR)
     if name not in (*HALVES.values(), "mret")
 )
 MODES = range(len(Rounding))
@@ -40,7 +40,11 @@ STORES = ("sb", "sh", "sw")
 
 def names_of(*units: Unit, without: tuple[str, ...] = ()) -> list[str]:
     """Return the names of the instructions of these units."""
-    return [n for n, each in INSTRUCTIONS.items() if each.unit in units and n not in without]
+    return [
+        n
+        for n, instruction in INSTRUCTIONS.items()
+        if instruction.unit in units and n not in without
+    ]
 
 
 ARITHMETIC = names_of(Unit.INT)
@@ -76,8 +80,8 @@ class ScalarWriter(Writer):
         super().__init__()
         self.rng = rng
         self.base, self.link, *self.counters = rng.sample(range(1, 32), 4)
-        kept = {self.base, self.link, *self.counters}
-        self.free = [register for register in range(32) if register not in kept]
+        reserved = {self.base, self.link, *self.counters}
+        self.free = [register for register in range(32) if register not in reserved]
         self.is_called = False
 
     def target(self) -> int:
@@ -146,7 +150,7 @@ class ScalarWriter(Writer):
 
     def jump_by_register(self):
         """Append a jump over data words, to an odd or an even address."""
-        register = self.rng.choice([each for each in self.free if each])
+        register = self.rng.choice([number for number in self.free if number])
         skipped = self.rng.randrange(0, 4)
         self.emit("auipc", register, 0)
         target = self.rng.choice([register, self.target()])
@@ -173,7 +177,7 @@ class ScalarWriter(Writer):
         target, *sources = map(self.operand, INSTRUCTIONS[name].operands)
         if self.rng.random() < 0.3:
             # Random operands are seldom both corner cases.
-            sources = self.rng.sample([each for each in self.free if each], 2)
+            sources = self.rng.sample([instruction for instruction in self.free if instruction], 2)
             for register, number in zip(sources, self.rng.choice(BORDERS), strict=True):
                 self.load_immediate(register, number)
         self.emit(name, target, *sources)
@@ -215,7 +219,7 @@ class ScalarWriter(Writer):
         offset = self.read_offset(size) if is_load else self.rng.randrange(0, 2048, size)
         base = self.base
         if self.rng.random() < 0.3:
-            base = self.rng.choice([each for each in self.free if each])
+            base = self.rng.choice([number for number in self.free if number])
             index = self.rng.randrange(32)
             self.emit("andi", base, index, self.rng.randrange(0, 1024) & -size)
             self.emit("add", base, base, self.base)
@@ -232,7 +236,7 @@ class ScalarWriter(Writer):
 
     def write_fcsr(self):
         """Append a write of a valid rounding mode, flags and unimplemented bits."""
-        register = self.rng.choice([each for each in self.free if each])
+        register = self.rng.choice([number for number in self.free if number])
         mode, flags = self.rng.choice(MODES), self.rng.getrandbits(5)
         self.load_immediate(register, self.rng.getrandbits(24) << 8 | mode << 5 | flags)
         self.emit("csrrw", self.target(), FCSR, register)

@@ -109,7 +109,7 @@ class SimtWriter:
         self.emit(f"li {EXCHANGE_BASE}, {self.exchange_base}")
         self.emit("csrr a0, thread_id", "csrr a1, warp_id", "csrr a2, core_id")
         # Includes the registers that only lane 0 of warp 0 has used so far.
-        for register in (each for each in FREE if each not in ("a0", "a1", "a2")):
+        for register in (name for name in FREE if name not in ("a0", "a1", "a2")):
             self.emit(f"li {WORK}, {integer_operand(self.rng)}")
             self.emit(f"add {register}, {HART}, {WORK}")
         for number in range(0, 32, 4):

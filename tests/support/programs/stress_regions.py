@@ -111,21 +111,21 @@ class Territory:
         for size, places in (entry for of_thread in own for entry in of_thread.items()):
             for at in places:
                 self.state[at - self.base : at - self.base + size] = WRITTEN
-        kept = {size: self.constant(size) for size in SIZES}
-        return Granules(own, kept)
+        constants = {size: self.constant(size) for size in SIZES}
+        return Granules(own, constants)
 
     def pieces(self, word: int) -> list[tuple[int, int]]:
         """Return offset and size of random cells that cover the free bytes of a word."""
         free = self.state[word : word + 4] == FREE
         if free.all() and self.rng.random() < 0.5:
             return [(word, 4)]
-        found: list[tuple[int, int]] = []
+        words: list[tuple[int, int]] = []
         for half in (0, 2):
             if free[half : half + 2].all() and self.rng.random() < 0.6:
-                found.append((word + half, 2))
+                words.append((word + half, 2))
             else:
-                found += [(word + k, 1) for k in (half, half + 1) if free[k]]
-        return found
+                words += [(word + k, 1) for k in (half, half + 1) if free[k]]
+        return words
 
     def constant(self, size: int) -> list[int]:
         """Return aligned cells that nothing writes."""

@@ -139,7 +139,7 @@ def cisc_program(config: MachineConfig) -> str:
 
 
 #: Registers that keep any written value, one for each warp of the two cores.
-KEPT = ("dma_dram", "dma_local", "matrix_rs1_low", "matrix_rs2_high")
+RESTORED = ("dma_dram", "dma_local", "matrix_rs1_low", "matrix_rs2_high")
 
 
 def mixed_program(config: MachineConfig, seed: int, steps: int) -> str:
@@ -151,7 +151,7 @@ def mixed_program(config: MachineConfig, seed: int, steps: int) -> str:
     bases = "".join(
         f"        li a{n}, {window + (DMA_BASE if name.startswith('dma') else MATRIX_BASE)}\n"
         f"        addi a{n}, a{n}, {(DMA | MATRIX)[name.split('_', 1)[1]].offset}\n"
-        for n, name in enumerate(KEPT)
+        for n, name in enumerate(RESTORED)
     )
     text = f"""{START}
 {bases}

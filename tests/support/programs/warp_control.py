@@ -26,9 +26,9 @@ def nest(threads: int, is_in_then: bool) -> list[str]:
 def splits(threads: int) -> list[str]:
     """Return splits for every condition of up to four threads, and for corner cases beyond."""
     all_threads = (1 << threads) - 1
-    taken = set(range(1 << min(threads, 4))) | {all_threads, all_threads ^ 1, all_threads >> 1}
+    conditions = set(range(1 << min(threads, 4))) | {all_threads, all_threads ^ 1, all_threads >> 1}
     lines = []
-    for condition in sorted(taken):
+    for condition in sorted(conditions):
         label = f"split{condition}"
         lines += [f"li t0, {condition}", "srl t1, t0, a0", "vx_split s4, t1, x0", "andi t1, t1, 1"]
         lines += [f"beqz t1, {label}other", "addi a1, a1, 3", f"j {label}end"]

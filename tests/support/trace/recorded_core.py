@@ -107,15 +107,15 @@ def retired_on_model(config: MachineConfig, text: str) -> dict[int, list[Instruc
     """Return the instructions that each warp of core 0 executes, in order: see `Told`."""
     iss = Iss(config)
     iss.write(ENTRY, image(text, ROOM))
-    found: dict[int, list[Instruction]] = {warp: [] for warp in range(iss.core.warps)}
+    instructions: dict[int, list[Instruction]] = {warp: [] for warp in range(iss.core.warps)}
     runs = True
     while runs:
-        steps = [(warp, iss.step(0, warp)) for warp in found]
+        steps = [(warp, iss.step(0, warp)) for warp in instructions]
         for warp, retired in steps:
             if retired is not None:
-                found[warp].append(instruction_of(retired))
+                instructions[warp].append(instruction_of(retired))
         runs = any(retired is not None for _, retired in steps)
-    return found
+    return instructions
 
 
 def instruction_of(retired: Retired) -> Instruction:

@@ -69,17 +69,17 @@ def test_both_results_are_checked_to_the_bit(fake, tmp_path, causal):
     sizes = "--size 3x64 --keys 1 --heads 4 --kv-heads 2 --batch 2"
     mask = "--causal" if causal else ""
     assert run_spica(f"{RUN} {sizes} {mask} --scale 0.25 --json {result}") == 0
-    found = json.loads(result.read_text())
-    assert found["sizes"] == {
+    stored = json.loads(result.read_text())
+    assert stored["sizes"] == {
         **{"queries": 3, "depth": 64, "keys": 1, "heads": 4, "kv_heads": 2, "batch": 2}
     }
-    options = found["options"]
+    options = stored["options"]
     assert (options["causal"], options["scale"], options["data"]) == (causal, 0.25, "zeros")
-    assert found["operations"] == 4 * 64 * 8 * (1 if causal else 3)
+    assert stored["operations"] == 4 * 64 * 8 * (1 if causal else 3)
     for name, count in (("o", 8 * 3 * 64), ("lse", 8 * 3)):
-        check = found["check"]["buffers"][name]
+        check = stored["check"]["buffers"][name]
         assert (check["elements"], check["mismatches"], check["outside_bound"]) == (count, 0, 0)
-    assert found["check"]["buffers"]["q"]["mismatches"] == 0
+    assert stored["check"]["buffers"]["q"]["mismatches"] == 0
 
 
 def test_other_depths_are_other_programs(fake):

@@ -85,11 +85,11 @@ def test_impossible_problems_are_refused(settings, sentence):
 @pytest.mark.parametrize("operand", OPERANDS)
 def test_data_have_the_values_that_their_kind_names(operand):
     posed = problem(batch=2, heads=2, queries=40, keys=50, operand=operand)
-    found = {kind: operands(posed, kind, 3) for kind in KINDS}
-    for arrays in found.values():
+    arrays_of = {kind: operands(posed, kind, 3) for kind in KINDS}
+    for arrays in arrays_of.values():
         for name, x in zip("qkv", arrays, strict=True):
             assert (x.shape, x.dtype) == (posed.shapes[name], dtype_of(operand))
-    values = {kind: [values_of(x, operand) for x in arrays] for kind, arrays in found.items()}
+    values = {kind: [values_of(x, operand) for x in arrays] for kind, arrays in arrays_of.items()}
     assert 0.9 < np.std(values["random"][0]) < 1.1
     scores = values["large"][0][0] @ values["large"][1][0].T / 8
     assert np.abs(scores).max() > 100
@@ -100,7 +100,7 @@ def test_data_have_the_values_that_their_kind_names(operand):
     assert np.isnan(q).any() and np.isinf(q).any() and np.isfinite(q).all(axis=2).sum() > 80
     assert np.isfinite(k).all() and (k == 0).all(axis=2).any()
     assert np.isinf(v[-1, :, 0]).sum() == np.isnan(v[-1, :, 1]).sum() == 1
-    assert (found["random"][0] != operands(posed, "random", 4)[0]).any()
+    assert (arrays_of["random"][0] != operands(posed, "random", 4)[0]).any()
 
 
 def test_unknown_data_are_refused():

@@ -133,11 +133,11 @@ def test_scores_that_leave_the_range_fail(machine):
     """FP16 products of 300 and 300 are infinite; those of Q and K have no scale."""
     q, k, v = steps("fp16", value=1.0, score=300.0)
     q[..., 0] = 300
-    found = run(machine, 9, keys=192, given=(q, k, v), scale=1e-3)["check"]
-    assert found["verdict"] == "fail"
-    assert found["buffers"]["o"]["mismatches"] == 0
-    assert found["buffers"]["o"]["left_range"] == found["buffers"]["o"]["wrong"] == 9 * 64
-    assert found["buffers"]["lse"]["left_range"] == 9
+    verdict = run(machine, 9, keys=192, given=(q, k, v), scale=1e-3)["check"]
+    assert verdict["verdict"] == "fail"
+    assert verdict["buffers"]["o"]["mismatches"] == 0
+    assert verdict["buffers"]["o"]["left_range"] == verdict["buffers"]["o"]["wrong"] == 9 * 64
+    assert verdict["buffers"]["lse"]["left_range"] == 9
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -216,8 +216,8 @@ def test_no_races(machine):
 @pytest.mark.full
 def test_overwriting_changes_only_the_output(machine):
     """The program that overwrites O has the golden model's O, and the LSE of the other."""
-    found = [run(machine, 70, keys=200, overwrites=overwrites) for overwrites in (True, False)]
-    for result in found:
+    results = [run(machine, 70, keys=200, overwrites=overwrites) for overwrites in (True, False)]
+    for result in results:
         assert_right(result)
     config = CONFIGS[machine]
     bits = [

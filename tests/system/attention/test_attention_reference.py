@@ -131,8 +131,10 @@ def test_a_nan_of_q_spoils_its_row_alone():
     assert np.isnan(expected.o[0, 5]).all() and np.isnan(expected.lse[0, 5])
     others = np.arange(problem.queries) != 5
     for name in ("o", "o_bound", "lse", "lse_bound"):
-        found, right = (getattr(each, name)[0, others] for each in (expected, clean))
-        assert np.array_equal(found, right)
+        own, right = (
+            getattr(problem_results, name)[0, others] for problem_results in (expected, clean)
+        )
+        assert np.array_equal(own, right)
 
 
 def test_a_key_of_minus_infinite_score_does_not_count():

@@ -202,17 +202,17 @@ class HostRun:
 
 def watched(machine):
     """Return counts, output and records of cores."""
-    found = {"counters": machine.counters(), "console": machine.console}
+    state = {"counters": machine.counters(), "console": machine.console}
     if machine.iss is not None:
-        found["model"] = dataclasses.asdict(machine.iss.statistics)
+        state["model"] = dataclasses.asdict(machine.iss.statistics)
     if machine.record is not None:
         for record in machine.records():
-            found |= {
+            state |= {
                 f"records {record.core}": record.rows.tobytes(),
                 f"values {record.core}": record.values.tobytes(),
                 f"end {record.core}": (record.end, record.is_cut),
             }
-    return found
+    return state
 
 
 WHOLE = {"lockstep": True, "record": (0, NEVER)}
@@ -249,9 +249,9 @@ def runs(request):
     gc.collect()
 
 
-def compare(found, expected, what):
+def compare(state, expected, what):
     """Fail with the names of the differences."""
-    wrong = [name for name in expected if found[name] != expected[name]]
+    wrong = [name for name in expected if state[name] != expected[name]]
     assert not wrong, f"{what}: {', '.join(wrong)}"
 
 

@@ -67,13 +67,13 @@ def block(text, start):
 
 def without_blocks(text):
     """Return a class without nested bodies; initial values stay as `{}`."""
-    depth, kept = 0, []
+    depth, outside = 0, []
     for letter in text:
         depth -= letter == "}"
         if depth == 0:
-            kept.append(letter)
+            outside.append(letter)
         depth += letter == "{"
-    return "".join(kept)
+    return "".join(outside)
 
 
 def members_of(body):
@@ -81,7 +81,7 @@ def members_of(body):
     flat = re.sub(r"(?:class|struct|enum class) \w+[^;{]*\{\}\s*(?=;|\w)", "", without_blocks(body))
     flat = re.sub(r"\b(?:public|private|protected):", "", flat)
     flat = re.sub(r"\)[^;{]*\{\}", ");", flat)  # functions
-    for statement in (" ".join(each.split()) for each in flat.split(";")):
+    for statement in (" ".join(part.split()) for part in flat.split(";")):
         bare = re.sub(VALUE, "", statement)
         if not bare or bare.startswith(NO_MEMBER) or any(mark in bare for mark in "(&"):
             continue
@@ -101,19 +101,19 @@ def archived_classes():
         sources = "\n".join(text_of(path) for path in sorted(folder.rglob("*.cpp")))
         for path in sorted(folder.rglob("*.hpp")):
             text = text_of(path)
-            for found in CLASS.finditer(text):
-                body = block(text, found.end())
+            for head_match in CLASS.finditer(text):
+                body = block(text, head_match.end())
                 for own in re.finditer(head.format("") + r"(?P<end>;| \{)", body):
                     # An archive in a nested class belongs to that class.
                     if body[: own.start()].count("{") != body[: own.start()].count("}"):
                         continue
                     if own["end"] == ";":
                         source = sources
-                        own = re.search(head.format(f"{found[1]}::") + r" \{", sources)
-                        assert own, found[1]
+                        own = re.search(head.format(f"{head_match[1]}::") + r" \{", sources)
+                        assert own, head_match[1]
                     else:
                         source = body
-                    yield prefix + found[1], list(members_of(body)), block(source, own.end())
+                    yield prefix + head_match[1], list(members_of(body)), block(source, own.end())
 
 
 CLASSES = list(archived_classes())
@@ -123,7 +123,7 @@ def test_the_classes_that_matter_are_observed():
     names = {name for name, *_ in CLASSES}
     assert names >= REQUIRED
     assert names >= set(MADE)
-    members = {name: set(found) for name, found, _ in CLASSES}
+    members = {name: set(member_names) for name, member_names, _ in CLASSES}
     assert {"errors_", "data_pending_", "dropped_"} < members["Host"]
     assert {"commands_", "bytes_", "has_ended_", "refusals_"} < members["Lockstep"]
     assert {"faults", "awaits_counter"} < members["Warp"]
@@ -133,7 +133,7 @@ def test_the_classes_that_matter_are_observed():
     assert {"start_", "dma_response_"} < members["Harness"]
 
 
-@pytest.mark.parametrize(("name", "members", "archive"), CLASSES, ids=[each[0] for each in CLASSES])
+@pytest.mark.parametrize(("name", "members", "archive"), CLASSES, ids=[row[0] for row in CLASSES])
 def test_every_member_that_may_change_is_saved(name, members, archive):
     named = set(re.findall(r"\w+", archive))
     made = MADE.get(name, set())

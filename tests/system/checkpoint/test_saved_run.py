@@ -244,7 +244,7 @@ def test_a_resumed_run_takes_the_model_of_its_checkpoint(tmp_path):
 
     run("fast", at=400, keep=lambda run: run.write(path))
     resumed, expected = run(None, restored=SavedRun.read(path)), run("quick")
-    assert [each["speed"].pop("model") for each in (resumed, expected)] == ["flat", "blocks"]
+    assert [outcome["speed"].pop("model") for outcome in (resumed, expected)] == ["flat", "blocks"]
     for result in (resumed, expected):
         del result["speed"]
     assert resumed == expected

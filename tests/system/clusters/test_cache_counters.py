@@ -127,8 +127,8 @@ FINE, BINS = (HARNESS.constant(f"LoadCounts::{name}") for name in ("kFine", "kBi
 def latency_of(cycles):
     """Return the counts of loads with these latencies in cycles."""
     bins = [0] * BINS
-    for each in cycles:
-        bins[each if each < FINE else FINE + each.bit_length() - FINE.bit_length()] += 1
+    for latency in cycles:
+        bins[latency if latency < FINE else FINE + latency.bit_length() - FINE.bit_length()] += 1
     return LoadLatency(tuple(bins), min(cycles, default=0), max(cycles, default=0))
 
 
@@ -161,8 +161,8 @@ def test_a_percentile_of_slow_loads_is_the_end_of_its_bin():
 
 def test_cores_are_added():
     first, second, idle = latency_of([7, 9]), latency_of([3]), latency_of([])
-    found = summed([first, second, idle])
-    assert (found["count"], found["min"], found["p50"], found["max"]) == (3, 3, 7, 9)
-    assert found["histogram"] == {"3": 1, "7": 1, "9": 1}
-    assert found["by_core"][2] == {"count": 0, "min": 0, "p50": 0, "p99": 0, "max": 0}
+    total = summed([first, second, idle])
+    assert (total["count"], total["min"], total["p50"], total["max"]) == (3, 3, 7, 9)
+    assert total["histogram"] == {"3": 1, "7": 1, "9": 1}
+    assert total["by_core"][2] == {"count": 0, "min": 0, "p50": 0, "p99": 0, "max": 0}
     assert (idle + first).least == 7

@@ -131,8 +131,8 @@ room:   .word 0
     machine.harness.begin(start.array(), max_cycles=40, watchdog=5000, stop_on_error=True)
     while not machine.harness.state().stop:
         machine.engine.run(machine.harness, 40)
-    found = run_gemm(machine, TWO, problem).c_check
-    assert found.passed, found
+    check = run_gemm(machine, TWO, problem).c_check
+    assert check.passed, check
 
 
 @pytest.mark.slow

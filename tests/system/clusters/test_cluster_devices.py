@@ -85,13 +85,13 @@ def test_a_full_queue_holds_its_warp_alone(machine):
 @pytest.mark.parametrize("name", ["tile", "held"])
 def test_gating_changes_nothing(machine, name):
     text = {"tile": tile_program(TWO), "held": held_program(TWO, 12, 40)}[name]
-    found = []
+    results = []
     for gating in ("gated", "ungated", "random"):
         options = {"optimize": 1, "memory": machine.memory, "gating": gating}
         with CommandMachine(TWO, name="two_cores", **options) as fresh:  # stalls restart
             run = run_program(fresh, text, ROOM)
-        found.append((run.memory, run.execution.cycles))
-    assert found[0] == found[1] == found[2]
+        results.append((run.memory, run.execution.cycles))
+    assert results[0] == results[1] == results[2]
 
 
 @pytest.mark.slow
@@ -121,5 +121,5 @@ def test_the_library_multiplies_to_the_bit(machine, size, c_format, gaps):
     execution = machine.execute(start_commands(TWO.cores).array(), 1_000_000)
     assert not any(execution.reads)
     for name, buffer in problem.buffers.items():
-        found = check_buffer(name, buffer, machine.read(regions[name].address, buffer.data.nbytes))
-        assert not found.wrong, found
+        check = check_buffer(name, buffer, machine.read(regions[name].address, buffer.data.nbytes))
+        assert not check.wrong, check

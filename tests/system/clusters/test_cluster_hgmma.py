@@ -137,7 +137,7 @@ def test_values_are_those_of_the_golden_model(machine_of, name):
     memory = pool.ravel()
     for a, b in ((0, 1), (1, 0), (0, 0)):
         places = (operand_places(tile, PLACES[k], is_a) for k, is_a in ((a, True), (b, False)))
-        factors = hgmma_operands(*(memory[each - SHARED_BASE] for each in places), tile)
+        factors = hgmma_operands(*(memory[place - SHARED_BASE] for place in places), tile)
         expected = hgmma(*factors, expected, tile)
     assert np.array_equal(after, expected)
 

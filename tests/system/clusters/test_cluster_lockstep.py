@@ -199,8 +199,8 @@ def test_what_dram_refuses_of_the_dma_is_not_written(machine_of, dram):
     outcome = execute(machine, "dma")
     machine.harness.inject([])
     assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
-    kept = DATA[16 * refused :]
-    assert outcome.exit_codes == (SUM + int(kept.sum()) + 3 * len(kept), 0)
+    copied = DATA[16 * refused :]
+    assert outcome.exit_codes == (SUM + int(copied.sum()) + 3 * len(copied), 0)
 
 
 #: Core 1 loads a word, core 0 writes it, and core 1 loads it again, after a fence or at once; gp

@@ -161,13 +161,13 @@ def test_how_long_loads_take(machine):
     records = machine.records()[0].rows
     requests = records[records["kind"] == Kind.kRequest]
     answers = records[records["kind"] == Kind.kResponse]
-    taken = []
+    latencies = []
     for request in requests:
         if request["extra"] >> 31 or not SHARED_BASE <= request["pc"] < WINDOW:
             continue
         matches = (answers["extra"] == request["extra"]) & (answers["cycle"] > request["cycle"])
-        taken.append(int(answers[matches][0]["cycle"] - request["cycle"]))
-    assert sorted(taken)[0] == shared[0].least and max(taken) == shared[0].most
+        latencies.append(int(answers[matches][0]["cycle"] - request["cycle"]))
+    assert sorted(latencies)[0] == shared[0].least and max(latencies) == shared[0].most
 
 
 @pytest.mark.slow
@@ -180,31 +180,31 @@ def test_what_a_result_states_of_memory(machine, monkeypatch):
     )
     executor = RtlExecutor(machine, None, memory_layout, options)
     executor.outcome = outcome = execute(machine, "dma")
-    found = executor.account()
-    traffic, channels = found["memory"]["traffic"], outcome.channels
+    account = executor.account()
+    traffic, channels = account["memory"]["traffic"], outcome.channels
     run, peak = traffic["run"], machine.memory.bytes_per_cycle
     moved = sum(channel.read_bytes + channel.write_bytes for channel in channels)
     assert run["read_bytes"] + run["written_bytes"] == moved
     assert run["utilization"] == moved / outcome.cycles / peak
-    assert found["flush_cycles"] == outcome.flush_cycles > 0
-    region = found["region"]
+    assert account["flush_cycles"] == outcome.flush_cycles > 0
+    region = account["region"]
     assert (region["begin"], region["end"]) == (outcome.first_begin, outcome.last_end)
-    assert found["cycles"] == region["end"] - region["begin"]
+    assert account["cycles"] == region["end"] - region["begin"]
     assert (region["begin_event"], region["end_event"]) == ("begin_marker", "end_marker")
-    assert found["load_latency"]["dram"]["count"] == found["load_latency"]["shared"]["count"]
-    final = list(cycle_lines(found | {"options": {"lockstep": False}, "matrix_units": None}))
+    assert account["load_latency"]["dram"]["count"] == account["load_latency"]["shared"]["count"]
+    final = list(cycle_lines(account | {"options": {"lockstep": False}, "matrix_units": None}))
     assert f"Final write-back: {outcome.flush_cycles} cycles" in final
-    loads, reads = latency_lines(found)
+    loads, reads = latency_lines(account)
     assert loads.startswith("Load latency, min / p50 / p99 / max (cycles): DRAM ")
     assert ", shared memory " in loads
-    caches = found["cache_latency"]
+    caches = account["cache_latency"]
     figures = [(cache["p50"], cache["p99"]) for cache in caches.values()]
     latencies = (f"{n} {a} / {b}" for n, (a, b) in zip(("L1I", "L1D", "L2"), figures, strict=True))
     assert reads == f"Read latency, p50 / p99 (cycles): {', '.join(latencies)}"
-    assert caches["l1d"]["count"] == found["counters"]["l1d_reads"] > 0
+    assert caches["l1d"]["count"] == account["counters"]["l1d_reads"] > 0
     assert [core["count"] for core in caches["l1d"]["by_core"]] == [caches["l1d"]["count"], 0]
     slices = caches["l2"]["by_slice"]
-    assert sum(part["count"] for part in slices) == found["counters"]["l2_reads"]
+    assert sum(part["count"] for part in slices) == account["counters"]["l2_reads"]
     assert min(part["count"] for part in slices) > 0
     # Traffic up to the marker equals that of a run that stops behind it.
     place(machine, text)

@@ -68,9 +68,9 @@ COMBINED = (1005, 616)
 
 def programs(config: MachineConfig = CONFIG) -> list[tuple[int, bytes]]:
     """Return the contents of DRAM: both programs and their arguments."""
-    texts = [TEXT.format(**NUMBERS, shared=SHARED_BASE, combine=each) for each in COMBINE]
+    texts = [TEXT.format(**NUMBERS, shared=SHARED_BASE, combine=value) for value in COMBINE]
     code = [assemble_program(text, at).data for text, at in zip(texts, ENTRIES, strict=True)]
-    words = [np.array(each, np.uint32).tobytes() for each in zip(RESULTS, OPERANDS, strict=True)]
+    words = [np.array(value, np.uint32).tobytes() for value in zip(RESULTS, OPERANDS, strict=True)]
     return [*zip(ENTRIES, code, strict=True), *zip(ARGUMENTS, words, strict=True)]
 
 

@@ -287,11 +287,11 @@ def test_a_full_command_queue_holds_the_host_and_loses_nothing(driver):
     driver.host.wait_idle()
     driver.host.commands.read(driver.host.matrix.address("computes_done"))
     assert driver.run() == [copies]
-    found = driver.machine.read(target, 4 * size * copies).view(np.float32)
+    results = driver.machine.read(target, 4 * size * copies).view(np.float32)
     problem = GemmProblem.placed(m=block, n=block, k=block, c_format="fp32")
     once = gemm(matrix, problem, a, b, block)
     total = np.zeros_like(once)
-    for copy, result in enumerate(found.reshape(copies, block, block)):
+    for copy, result in enumerate(results.reshape(copies, block, block)):
         total = total + once if copy else once
         assert (result == total).all(), copy
     assert not describe_faults(driver.faults())

@@ -58,13 +58,13 @@ def test_every_instruction_agrees_with_the_model():
 
 @pytest.mark.slow
 def test_gating_changes_nothing():
-    found = []
+    runs = []
     for gating in ("gated", "ungated", "random"):
         results: dict[str, np.ndarray] = {}
         result = run("gemm_bias_gelu", VIRGO, (128, 64, 128), gating=gating, results=results)
         keys = ("cycles", "run_cycles", "region", "counters", "cores", "instructions")
-        found.append({key: result[key] for key in keys} | {"c": results["c"].tobytes()})
-    assert found[0] == found[1] == found[2]
+        runs.append({key: result[key] for key in keys} | {"c": results["c"].tobytes()})
+    assert runs[0] == runs[1] == runs[2]
 
 
 @pytest.mark.slow

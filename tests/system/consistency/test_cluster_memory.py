@@ -108,9 +108,9 @@ def machine():
 def test_another_core_sees_a_write_after_its_fence(machine):
     machine.reset()
     run = run_program(machine, SHARES, ROOM)
-    found = np.frombuffer(run.memory, np.uint32)[-ROOM // 4 :]
+    words = np.frombuffer(run.memory, np.uint32)[-ROOM // 4 :]
     at = size_of(SHARES) // 4 - 1
-    assert found[at : at + 4].tolist() == [77, 77, 5, 77]
+    assert words[at : at + 4].tolist() == [77, 77, 5, 77]
 
 
 @pytest.mark.slow

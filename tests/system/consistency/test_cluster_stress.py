@@ -102,7 +102,7 @@ def test_a_barrier_that_is_left_out_is_found():
     stress = ClusterStress(TWO, 1, epochs=3)
     expected = left_on_model(TWO, stress.program)
     ends = [at for at, line in enumerate(stress.lines) if line.startswith("vx_bar")]
-    found = Counter()
+    outcomes = Counter()
     for at in ends:
         lines = [*stress.lines[:at], "nop", *stress.lines[at + 1 :]]
         program = replace(stress.program, text="\n".join(lines))
@@ -110,9 +110,9 @@ def test_a_barrier_that_is_left_out_is_found():
             iss = Iss(TWO, schedule="random", seed=seed)
             place(iss, program)
             stop = iss.run(LIMIT).stop
-            found[stop is StopReason.DONE and left(iss, program) == expected] += 1
+            outcomes[stop is StopReason.DONE and left(iss, program) == expected] += 1
     # At least a third: the other barriers separate accesses that happen not to conflict.
-    assert 2 * found[False] > found[True]
+    assert 2 * outcomes[False] > outcomes[True]
 
 
 def stressed(machine: ProgramMachine, stress: ClusterStress) -> Counter[str]:

@@ -54,7 +54,7 @@ def test_what_is_not_allowed_is_reported():
         iss.write(OUT + row, np.array(values, np.uint32))
         seen = run_litmus(lambda program: None, iss.read, test)
         assert bool(seen.wrong) == wrong
-        assert all("round 0, thread 0" in each for each in seen.wrong)
+        assert all("round 0, thread 0" in message for message in seen.wrong)
 
 
 @pytest.fixture(scope="module")

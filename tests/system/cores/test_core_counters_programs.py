@@ -112,7 +112,7 @@ class Witness:
     def cycles(self, run):
         """Return the events of each cycle; the last two of a run only settle."""
         seen = [dict(zip(self.names, values, strict=True)) for values in run.seen]
-        assert [each["busy"] for each in seen] == [1] * (len(seen) - 1) + [0]
+        assert [cycle["busy"] for cycle in seen] == [1] * (len(seen) - 1) + [0]
         width = self.config.issue_width
         return seen, [
             self.cycle(now, [after["slots"] >> 4 * slot & 15 for slot in range(width)], run)
@@ -149,16 +149,16 @@ class Witness:
 
     def at_wide_banks(self, now):
         """Return the events at register banks, from requests and grants."""
-        found = {}
+        counts = {}
         for kind, count in ("read", self.config.collectors), ("write", self.config.writeback_buses):
             banks = {}
             for number in range(count):
                 if now[f"{kind} {number}"]:
                     bank = now[f"{kind} row {number}"] % self.config.banks
                     banks.setdefault(bank, []).append(bool(now[f"{kind} ready {number}"]))
-            found[f"{kind}s"] = sum(any(served) for served in banks.values())
-            found[f"{kind}_conflicts"] = sum(not all(served) for served in banks.values())
-        return found
+            counts[f"{kind}s"] = sum(any(served) for served in banks.values())
+            counts[f"{kind}_conflicts"] = sum(not all(served) for served in banks.values())
+        return counts
 
 
 def word_at(run, pc):
@@ -184,7 +184,7 @@ SLOW = [("arithmetic", "wide"), ("everything", "thread"), ("everything", "lanes"
     [
         ("everything", "wide"),
         ("arithmetic", "thread"),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in SLOW),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW),
     ],
 )
 @pytest.mark.full
@@ -217,8 +217,8 @@ def test_programs(name, shape, monkeypatch):
             for bus in range(core.writeback_buses)
             if now[f"done {bus}"]
         ]
-        operands = sum(each["reads"].bit_count() for each in done)
-        assert held["register_writes"] == sum(each["writes"] for each in done)
+        operands = sum(event["reads"].bit_count() for event in done)
+        assert held["register_writes"] == sum(event["writes"] for event in done)
         assert held["register_reads"] + held["operands_snooped"] == operands
     if name == "everything":
         never = {"slots_inactive_set", "slots_dual_issue" if core.issue_width == 1 else ""}
@@ -232,7 +232,7 @@ def test_programs_read_what_is_shown(monkeypatch):
     """A counter read returns the value shown in the cycle before the result is offered."""
     config = small_config(warps=2, threads=1)
     names = [*COUNTERS, "cycles_high", "slots_none_high", "divergent_splits_high"]
-    reads = "".join(f"csrr a0, {each}\nsw a0, {4 * k}(s1)\n" for k, each in enumerate(names))
+    reads = "".join(f"csrr a0, {csr}\nsw a0, {4 * k}(s1)\n" for k, csr in enumerate(names))
     text = BEGIN.replace("slli s1, s0, 5", "slli s1, s0, 8") + reads + RESULTS
     witness = Witness(monkeypatch, config)
     run = run_core(config, text, ROOM, observe=witness.observe)
@@ -243,12 +243,12 @@ def test_programs_read_what_is_shown(monkeypatch):
             number = word_at(run, after["offered pc"]) >> 20
             held.get(number, []).append(shown(now["counters"]))
     results = len(assemble_program(text).data) - 4
-    for k, each in enumerate(names):
-        half = 32 if each.endswith("_high") else 0
-        name = each.removesuffix("_high")
-        expected = sorted(one[name] >> half & 0xFFFF_FFFF for one in held[CSR_NUMBERS[each]])
+    for k, csr in enumerate(names):
+        half = 32 if csr.endswith("_high") else 0
+        name = csr.removesuffix("_high")
+        expected = sorted(one[name] >> half & 0xFFFF_FFFF for one in held[CSR_NUMBERS[csr]])
         at = [results + 256 * warp + 4 * k for warp in range(2)]
-        assert sorted(int.from_bytes(run.memory[a : a + 4], "little") for a in at) == expected, each
+        assert sorted(int.from_bytes(run.memory[a : a + 4], "little") for a in at) == expected, csr
         assert len(expected) == 2
 
 

@@ -38,7 +38,7 @@ from support.programs.warp_control import (
 )
 from support.slow_cases import fast_only
 
-EXECUTED = {name for name, each in INSTRUCTIONS.items() if each.unit is not Unit.TENSOR}
+EXECUTED = {name for name, item in INSTRUCTIONS.items() if item.unit is not Unit.TENSOR}
 #: Shapes of the slow tier.
 SLOW = ("1x2x5", "1x2x8")
 BARRIER_OF_CORES = next(config for config in FUZZ_CONFIGS if config.cores > 1)
@@ -136,7 +136,7 @@ def test_instructions_are_counted_as_the_model_counts_them():
         place(machine, program)
         outcome = machine.run()
         counted, expected = (
-            each.read(place_of_results, 20).view("<u4").tolist() for each in (machine, iss)
+            item.read(place_of_results, 20).view("<u4").tolist() for item in (machine, iss)
         )
     elapsed = counted.pop(3)
     expected.pop(3)
@@ -174,7 +174,7 @@ def test_a_fault_is_that_of_the_model(machine_of, program, memory):
 def test_there_is_a_program_for_every_cause():
     # Those of tensor units: `test_core_tensor` and `test_cluster_hgmma`.
     of_tensor_units = {FaultCause.NO_PRODUCT, FaultCause.INACTIVE_THREADS}
-    assert {each.cause for each in FAULTS.values()} == {*FaultCause, *MemoryFault} - of_tensor_units
+    assert {item.cause for item in FAULTS.values()} == {*FaultCause, *MemoryFault} - of_tensor_units
 
 
 # Detection of differences

@@ -102,16 +102,16 @@ def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory
 
 
 #: A program for each cause of a fault on one core.
-OF_CAUSE = {each.cause.name: each for each in FAULTS.values() if each.cores == 1}
+OF_CAUSE = {item.cause.name: item for item in FAULTS.values() if item.cores == 1}
 
 
 @pytest.mark.parametrize("name", OF_CAUSE)
 @pytest.mark.quick(3)
 def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, name):
     program = OF_CAUSE[name]
-    kept = tuple(each for each in causes.CAUSES if each[0] is not program.cause)
-    assert len(kept) == len(causes.CAUSES) - 1
-    monkeypatch.setattr(causes, "CAUSES", kept)
+    others = tuple(item for item in causes.CAUSES if item[0] is not program.cause)
+    assert len(others) == len(causes.CAUSES) - 1
+    monkeypatch.setattr(causes, "CAUSES", others)
     machine = machine_of("one core")
     place_program(machine, program.placed)
     outcome = machine.run(LIMIT)

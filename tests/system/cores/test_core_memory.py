@@ -63,7 +63,11 @@ class Ports:
         self.cycle += 1
 
     def input(self, name):
-        (port,) = (each for each in self.layout.inputs if each.name in (name, f"core0_{name}"))
+        (port,) = (
+            candidate
+            for candidate in self.layout.inputs
+            if candidate.name in (name, f"core0_{name}")
+        )
         return [self.inputs[port.word + number] for number in range(port.words)]
 
     def flag(self, name):
@@ -75,7 +79,8 @@ class Ports:
             address if isinstance(address, list) else [address + 4 * k for k in range(LANES)]
         )
         strobes = sum(
-            ((1 << size) - 1 << each % 4 & 15) << 4 * k for k, each in enumerate(addresses)
+            ((1 << size) - 1 << byte_address % 4 & 15) << 4 * k
+            for k, byte_address in enumerate(addresses)
         )
         return {
             "request_valid": 1,
@@ -108,9 +113,9 @@ class Ports:
         while not self.flag("fetched_valid"):
             self.step()
         assert self.flag("fetched_tag") == 1
-        found = (*self.input("fetched_data"), self.flag("fetched_error"))
+        answer = (*self.input("fetched_data"), self.flag("fetched_error"))
         self.step()
-        return found
+        return answer
 
 
 def drive(ports, count, seed=1):
@@ -292,7 +297,7 @@ def test_nothing_is_fetched_where_nothing_was_written():
 
 def test_the_console_takes_bytes_lane_by_lane():
     ports = Ports()
-    at = [CONSOLE_BASE + each for each in (0, 1, 2, 3)]
+    at = [CONSOLE_BASE + lane for lane in (0, 1, 2, 3)]
     data = [0x41, 0x4200, 0x430000, 0x44000000]
     assert ports.access(at, data=data, size=1, mask=13, store=True)[2] == 0
     assert ports.harness.console_from(0) == b"ACD"
@@ -319,9 +324,9 @@ def test_the_console_takes_bytes_lane_by_lane():
 )
 def test_breaking_the_rules_of_the_ports_ends_the_run(outputs, message):
     ports = Ports(latency=5)
-    for each in outputs:
+    for output in outputs:
         assert ports.harness.state().stop == StopReason.NONE
-        ports.step(**each)
+        ports.step(**output)
     assert ports.harness.state().stop == StopReason.VIOLATION
     assert ports.harness.violation().startswith(message)
 

@@ -36,20 +36,20 @@ EPILOGUE = "\n        vx_tmc zero\ndata:   .word {}\n"
 
 def program(rng, is_grouped: bool, count: int) -> list[tuple[str, int, int]]:
     """Return random instructions of the trial unit and copies, adjacent ones often dependent."""
-    found = []
+    instructions = []
     for _ in range(count):
         if rng.random() < 0.5:
             rd = 0 if is_grouped else rng.randrange(4)  # selects f16 to f31
-            found.append(("fcos.s", rd, rng.choice([0, 4, 8, 16])))
+            instructions.append(("fcos.s", rd, rng.choice([0, 4, 8, 16])))
         else:
-            found.append(("fsgnj.s", *(rng.randrange(20) for _ in range(2))))
-    return found
+            instructions.append(("fsgnj.s", *(rng.randrange(20) for _ in range(2))))
+    return instructions
 
 
-def expected(found, is_grouped: bool, f: list[int]) -> list[int]:
+def expected(instructions, is_grouped: bool, f: list[int]) -> list[int]:
     """Return the float registers of a thread after the instructions, from those before."""
     f = list(f)
-    for name, rd, rs1 in found:
+    for name, rd, rs1 in instructions:
         if name == "fsgnj.s":
             f[rd] = f[rs1]
             continue
@@ -72,10 +72,11 @@ def counters(values: int) -> dict[str, int]:
 @pytest.mark.full
 def test_programs(is_grouped, options):
     rng = random.Random(6)
-    found = program(rng, is_grouped, 40)
+    instructions = program(rng, is_grouped, 40)
     lines = [f"flw f{k}, {4 * k}(t1)" for k in range(32)]
     lines += [
-        f"{name} f{rd}, f{rs1}" + (f", f{rs1}" if "j" in name else "") for name, rd, rs1 in found
+        f"{name} f{rd}, f{rs1}" + (f", f{rs1}" if "j" in name else "")
+        for name, rd, rs1 in instructions
     ]
     lines += [f"fsw f{k}, {4 * k}(t1)" for k in range(32)]
     words = [rng.getrandbits(32) for _ in range(WARPS * THREADS * 32)]
@@ -90,9 +91,11 @@ def test_programs(is_grouped, options):
         before = words[32 * hart : 32 * hart + 32]
         at = len(assemble_program(text).data) - 4 * len(words) + 128 * hart
         after = [int.from_bytes(run.memory[at + 4 * k :][:4], "little") for k in range(32)]
-        assert after == expected(found, is_grouped, before)
+        assert after == expected(instructions, is_grouped, before)
     counted = counters(run.seen[-1][0])
     total = run_model(config, text, ROOM).instructions
     assert run.instructions == counted["instructions"] == total
     assert counted["thread_instructions"] == THREADS * total - (THREADS - 1) * SCALAR
-    assert counted["operations_special"] == WARPS * sum(name == "fcos.s" for name, *_ in found)
+    assert counted["operations_special"] == WARPS * sum(
+        name == "fcos.s" for name, *_ in instructions
+    )

@@ -44,15 +44,15 @@ def diagnostics(name: str, **options):
 @pytest.mark.full
 def test_a_fault_names_its_place(name, lockstep):
     cause, words = FAULTS[name]
-    found, text = diagnostics(name, lockstep=lockstep)
-    assert found["stop"] == "fault"
-    assert found["sentence"].startswith(cause)
+    report, text = diagnostics(name, lockstep=lockstep)
+    assert report["stop"] == "fault"
+    assert report["sentence"].startswith(cause)
     assert f"{name}.c:" in text or (name == "jump_to_data" and not lockstep)
-    if found["address"] is None or "outside memory" not in cause:
+    if report["address"] is None or "outside memory" not in cause:
         assert (words in text) == lockstep
     else:  # the region of the address is known without the model
         assert words in text
-    assert f"in cycle {found['cycles']:,}" in " ".join(text.split())
+    assert f"in cycle {report['cycles']:,}" in " ".join(text.split())
 
 
 def test_a_fault_of_the_rtl_names_the_buffer():
@@ -60,15 +60,15 @@ def test_a_fault_of_the_rtl_names_the_buffer():
     layout = MemoryLayout(config, [Region("buffer out", 0x9000_0000, 400)])
     locator = SimpleNamespace(at=lambda pc: None)
     fault = CoreFault(0, 1, 0x8000_0204, MemoryFault.REFUSED, 0b1011, 0x9000_0190)
-    found = explain_fault(fault, locator, layout)  # pyright: ignore[reportArgumentType]: a stub
-    found |= {
+    report = explain_fault(fault, locator, layout)  # pyright: ignore[reportArgumentType]: a stub
+    report |= {
         "stop": "fault",
         "cycles": 1_234_567_890_123,
         "instructions": 12_345_678,
         "mismatch": "",
     }
-    found |= {"program": None, "lockstep": False, "cores": [], "units": "", "trace": None}
-    text = core_diagnostics_text(found)
+    report |= {"program": None, "lockstep": False, "cores": [], "units": "", "trace": None}
+    text = core_diagnostics_text(report)
     lines = text.splitlines()
     assert lines[0].startswith(
         "access refused by memory to 0x90000190 at 0x80000204, core 0, warp 1"
@@ -80,8 +80,8 @@ def test_a_fault_of_the_rtl_names_the_buffer():
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
 @pytest.mark.full
 def test_a_barrier_nobody_else_reaches(lockstep):
-    found, text = diagnostics("missing_warp", lockstep=lockstep)
-    assert found["stop"] == "deadlock"
+    report, text = diagnostics("missing_warp", lockstep=lockstep)
+    assert report["stop"] == "deadlock"
     assert "waits at a barrier" in text
     assert "missing_warp.c:" in text
     assert ("run in lockstep with the model" in text) == (not lockstep)
@@ -89,8 +89,8 @@ def test_a_barrier_nobody_else_reaches(lockstep):
 
 @pytest.mark.full
 def test_an_endless_loop_ends_at_the_limit():
-    found, text = diagnostics("endless_loop")
-    assert (found["stop"], found["cycles"]) == ("limit", 20_000)
+    report, text = diagnostics("endless_loop")
+    assert (report["stop"], report["cycles"]) == ("limit", 20_000)
     assert "endless_loop.c:" in text
 
 
@@ -100,10 +100,10 @@ def test_memory_that_never_answers_is_a_hang(lockstep, monkeypatch):
     # An answer in a thousand million cycles, for which the watchdog would wait.
     monkeypatch.setattr(dram, "PATIENCE", 0)
     memory = CoreMemoryConfig(silence=0.999_999_9)
-    found, text = diagnostics(
+    report, text = diagnostics(
         "endless_loop", memory=memory, max_cycles=1_000_000, lockstep=lockstep
     )
-    assert found["stop"] == "hang"
+    assert report["stop"] == "hang"
     assert "no progress for a long time" in text
     assert "core 0, warp 0: waits for instructions; instructions in flight: 0" in text
     assert "fetches in flight: 2, accesses: 0" in text
@@ -112,6 +112,6 @@ def test_memory_that_never_answers_is_a_hang(lockstep, monkeypatch):
 @pytest.mark.full
 def test_a_trace_is_written_before_the_report(tmp_path):
     target = tmp_path / "run.log"
-    found, _ = diagnostics("misaligned", trace=target)
+    report, _ = diagnostics("misaligned", trace=target)
     # One line per executed instruction.
-    assert len(target.read_text().splitlines()) >= found["instructions"] > 0
+    assert len(target.read_text().splitlines()) >= report["instructions"] > 0

@@ -46,16 +46,16 @@ FAULTS = {
 @pytest.mark.quick(2)
 def test_faults(name):
     # Cores alone have no registers of units.
-    found, text = diagnostics(name, PRESETS["tiny"] if FAULTS[name][0] == "device" else CORE)
+    report, text = diagnostics(name, PRESETS["tiny"] if FAULTS[name][0] == "device" else CORE)
     cause, words = FAULTS[name]
-    assert (found["stop"], found["cause"]) == ("fault", cause)
+    assert (report["stop"], report["cause"]) == ("fault", cause)
     assert text.startswith(f"{cause}: ")
     assert words in text
     number = line_of(name)
     where = rf"{name}\.c:{number} in \w+(, called at .*)?\n"
     assert re.search(rf"{where} +> +{number} \| .*/\* MISTAKE \*/", text)
-    assert 1 <= len(found["history"]) <= 8
-    assert all(each["assembly"] for each in found["history"])
+    assert 1 <= len(report["history"]) <= 8
+    assert all(step["assembly"] for step in report["history"])
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_faults(name):
 def test_a_command_to_a_missing_dma(engine, words):
     config = replace(PRESETS["tiny"], units=(), dma=None)
     options = {"engine": engine, "memory": DramConfig(latency=10)}
-    found, text = checked(failure_of(FOLDER / "missing_dma.c", config, **options))
-    assert found["stop"] == "fault"
+    report, text = checked(failure_of(FOLDER / "missing_dma.c", config, **options))
+    assert report["stop"] == "fault"
     assert text.startswith(words)
     assert f"missing_dma.c:{line_of('missing_dma')} in main" in text
 
@@ -85,16 +85,16 @@ def test_a_divergent_branch_without_optimization():
 
 
 def test_values_of_a_branch_are_of_all_lanes():
-    found, text = diagnostics("divergent_branch")
-    assert found["lanes"] == [0, 2, 4, 6]
+    report, text = diagnostics("divergent_branch")
+    assert report["lanes"] == [0, 2, 4, 6]
     assert re.search(r"0x00000000 in lanes 0, 2, 4, 6; 0x00000001 in lanes 1, 3, 5, 7", text)
 
 
 def test_a_fault_in_the_library_states_the_caller():
-    found, text = diagnostics("library_call")
+    report, text = diagnostics("library_call")
     assert "string.c:" in text.splitlines()[2]
-    assert found["came_from"]["line"] == line_of("library_call")
-    assert found["location"]["function"] == "memcpy"
+    assert report["came_from"]["line"] == line_of("library_call")
+    assert report["location"]["function"] == "memcpy"
 
 
 TASK = (
@@ -116,20 +116,20 @@ TASK = (
 def test_a_fault_in_compiler_arithmetic_names_the_rule(tmp_path, body, helper, engine):
     path = tmp_path / "wide.c"
     path.write_text(TASK.format(body))
-    found, text = checked(failure_of(path, "core", engine=engine))
-    found = found if engine == "iss" else found["program"]
-    assert found["advice"].startswith(f"threads disagree in {helper}")
+    report, text = checked(failure_of(path, "core", engine=engine))
+    report = report if engine == "iss" else report["program"]
+    assert report["advice"].startswith(f"threads disagree in {helper}")
     assert "use float instead of double" in " ".join(text.splitlines()[2:4])
     assert "SPICA_IF" not in text and "vx_split" not in text
-    assert found["came_from"]["file"].endswith("wide.c") and found["came_from"]["line"] == 5
+    assert report["came_from"]["file"].endswith("wide.c") and report["came_from"]["line"] == 5
     assert "warning: task, which every thread runs, calls __" in text
 
 
 def test_a_run_that_does_not_end_has_the_warnings(tmp_path):
     path = tmp_path / "endless.c"
     path.write_text(TASK.format("volatile uint32_t a[4]; a[0] = i; while (word != 9) ;"))
-    found, text = checked(failure_of(path, "core", max_instructions=LIMIT, check="none"))
-    (warning,) = found["code_warnings"]
+    report, text = checked(failure_of(path, "core", max_instructions=LIMIT, check="none"))
+    (warning,) = report["code_warnings"]
     assert warning.startswith("task, which every thread runs, stores to its stack")
     assert f"warning: {warning[:40]}" in text
 
@@ -146,18 +146,18 @@ def test_a_store_beyond_a_buffer():
     kernel = Kernel(name="beyond", dimensions=("n",), pose=lambda rng, n: problem, files=files)
     with pytest.raises(ProgramError) as caught:
         run_kernel(kernel, (100,), "core")
-    found, text = checked((caught.value.diagnostics, str(caught.value)))
+    report, text = checked((caught.value.diagnostics, str(caught.value)))
     number = line_of("beyond_buffer")
     assert "0x90000190 is just beyond buffer out, 400 bytes at 0x90000000" in text
     assert re.search(rf"beyond_buffer\.c:{number} in \w+\n +> +{number} \|", text)
-    assert found["lanes"] == [100 % 8]
-    assert 0x9000_0190 in [values[0] for values in found["registers"].values()]
+    assert report["lanes"] == [100 % 8]
+    assert 0x9000_0190 in [values[0] for values in report["registers"].values()]
 
 
 def test_registers_of_each_lane():
     """Lanes that differ are listed one by one, with the objects near their addresses."""
-    found, text = diagnostics("scattered")
-    assert found["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
+    report, text = diagnostics("scattered")
+    assert report["lanes"] == [0, 1, 2, 6, 7]  # the addresses of the others are DRAM
     assert "lane 0: 0x00000000 is a null pointer\n" in text
     assert "lane 1: 0x30000000 is an unmapped address" in text
     assert "0x00000000 in lane 0; 0x30000000 in lane 1; 0x60000000 in lane 2;" in text
@@ -167,9 +167,9 @@ def test_registers_of_each_lane():
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.quick(1)
 def test_a_missing_warp(schedule):
-    found, text = diagnostics("missing_warp", schedule=schedule)
+    report, text = diagnostics("missing_warp", schedule=schedule)
     number = line_of("missing_warp")
-    assert found["stop"] == "deadlock"
+    assert report["stop"] == "deadlock"
     assert text.startswith("deadlock: every warp that has not ended waits at a barrier")
     assert "barrier 1: core 0: 7 of 8 warps arrived" in text
     assert re.search(
@@ -198,9 +198,9 @@ def test_warps_at_two_barriers():
 
 
 def test_an_endless_loop():
-    found, text = diagnostics("endless_loop")
+    report, text = diagnostics("endless_loop")
     number = line_of("endless_loop")
-    assert (found["stop"], found["instructions"]) == ("limit", LIMIT)
+    assert (report["stop"], report["instructions"]) == ("limit", LIMIT)
     assert f"the limit was reached before the program ended, after {LIMIT:,} instructions" in text
     assert re.search(r"core 0, warps 0-7 loop in \d instructions, 0x8\w+ to 0x8\w+", text)
     assert re.search(rf"endless_loop.c:{number} in wait_for_flag\n +> +{number} \|", text)
@@ -215,8 +215,8 @@ def test_a_missing_core():
 
 
 def test_the_users_loop_precedes_start_up_code():
-    found, text = diagnostics("one_loop")
-    assert [group["does"] for group in found["groups"]][:2] == ["loops", "ended"]
+    report, text = diagnostics("one_loop")
+    assert [group["does"] for group in report["groups"]][:2] == ["loops", "ended"]
     lines = text.splitlines()
     assert lines[1].startswith("  core 0, warp 3 loops in 2 instructions, ")
     assert f"one_loop.c:{line_of('one_loop')} in work" in lines[2]
@@ -225,19 +225,19 @@ def test_the_users_loop_precedes_start_up_code():
 
 def test_many_loops_are_still_one_screen():
     config = replace(CORE, cores=8)
-    found, text = diagnostics("many_loops", config)
-    assert len(found["groups"]) == 8
+    report, text = diagnostics("many_loops", config)
+    assert len(report["groups"]) == 8
     for warp in range(6):
         where = rf"many_loops.c:{10 + 8 * warp}-"
         assert re.search(rf"cores 0-7, warp {warp} loop in \d+ instructions, .*\n.*{where}", text)
     assert text.endswith("\n  and 16 more warps")
-    for group in found["groups"]:
+    for group in report["groups"]:
         group["locations"] = 2 * group.get("locations", [])
     assert (
-        diagnostics_text(found).splitlines()[-1]
+        diagnostics_text(report).splitlines()[-1]
         == "  truncated; --json FILE writes the complete report"
     )
-    assert len(diagnostics_text(found).splitlines()) == LINES
+    assert len(diagnostics_text(report).splitlines()) == LINES
 
 
 def test_an_exit_code_is_no_mistake(capsys):

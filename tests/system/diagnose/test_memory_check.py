@@ -89,13 +89,13 @@ def test_a_planted_access_is_found(name, tmp_path):
     path, line = planted(tmp_path, text)
     with pytest.raises(ProgramError) as caught:
         run(path)
-    (found,) = caught.value.diagnostics["findings"]
-    assert (found["kind"], found["object"]) == (kind, owner)
-    assert found["location"]["line"] == line and near in found["near"]
-    assert count is None or found["count"] == count
+    (finding,) = caught.value.diagnostics["findings"]
+    assert (finding["kind"], finding["object"]) == (kind, owner)
+    assert finding["location"]["line"] == line and near in finding["near"]
+    assert count is None or finding["count"] == count
     said = " ".join(str(caught.value).split())
     assert said.startswith("memory check: wrong accesses in 1 line") and near in said
-    assert f"planted.c:{line} in " in said and f"{found['address']:#010x}" in said
+    assert f"planted.c:{line} in " in said and f"{finding['address']:#010x}" in said
     assert run(path, check="none")["check"]["verdict"] in ("pass", "fail")
 
 
@@ -107,8 +107,8 @@ def test_a_run_on_the_rtl_begins_with_the_check(name, lockstep, tmp_path):
     path, line = planted(tmp_path, text)
     with pytest.raises(ProgramError) as caught:
         run(path, engine="verilator", lockstep=lockstep)
-    (found,) = caught.value.diagnostics["findings"]
-    assert found["kind"] == kind and found["location"]["line"] == line
+    (finding,) = caught.value.diagnostics["findings"]
+    assert finding["kind"] == kind and finding["location"]["line"] == line
 
 
 #: Right programs that load what nothing wrote, or padding, and do not use it.
@@ -164,8 +164,8 @@ def test_a_lost_update_of_a_histogram_is_a_race(engine, tasks, tmp_path):
     path, line = planted(tmp_path, UPDATES.replace("{}", str(tasks)))
     with pytest.raises(ProgramError, match=r"^race: ") as caught:
         run(path, engine=engine)
-    found = caught.value.diagnostics
-    assert found["location"]["line"] == found["partner"]["location"]["line"] == line
+    finding = caught.value.diagnostics
+    assert finding["location"]["line"] == finding["partner"]["location"]["line"] == line
     assert "from the start of counts" in str(caught.value)
 
 
@@ -258,10 +258,10 @@ def test_transfers_are_checked(defined, mark, kind, near, tmp_path):
     line = next(number for number, text in enumerate(lines, 1) if f"/* {mark} */" in text)
     with pytest.raises(ProgramError) as caught:
         run(path, "tiny", defines=(f"DEFINED={defined}",))
-    (found,) = caught.value.diagnostics["findings"]
-    assert found["kind"] == kind and near in found["near"]
-    assert found["location"]["line"] == line or f":{line}" in str(found["location"]["calls"])
-    assert "of the DMA" in found["work"] and "started by core 0, warp 0" in str(caught.value)
+    (finding,) = caught.value.diagnostics["findings"]
+    assert finding["kind"] == kind and near in finding["near"]
+    assert finding["location"]["line"] == line or f":{line}" in str(finding["location"]["calls"])
+    assert "of the DMA" in finding["work"] and "started by core 0, warp 0" in str(caught.value)
 
 
 def test_code_is_the_same_with_guards(tmp_path):

@@ -61,18 +61,18 @@ def test_a_planted_race_is_reported(name, seed):
     preset, words = PLANTED[name]
     with pytest.raises(ProgramError) as caught:
         run(name, preset, schedule="random", seed=seed)
-    found, text = caught.value.diagnostics, str(caught.value)
-    assert found["cause"] == "race" and text.startswith("race: ")
-    partner = found["partner"]
-    lines = {partner["location"]["line"], found["location"]["line"]}
+    report, text = caught.value.diagnostics, str(caught.value)
+    assert report["cause"] == "race" and text.startswith("race: ")
+    partner = report["partner"]
+    lines = {partner["location"]["line"], report["location"]["line"]}
     pairs = itertools.product(marked(name, "FIRST"), marked(name, "SECOND"))
     assert lines in [set(pair) for pair in pairs]
     assert all(f"{name}.c:{line} in " in text for line in lines)
     if not name.startswith("early_"):
-        assert (partner["core"], partner["warp"]) != (found["core"], found["warp"])
+        assert (partner["core"], partner["warp"]) != (report["core"], report["warp"])
     assert words in " ".join(text.split())
     assert f"core {partner['core']}, warp {partner['warp']}" in text
-    assert json.loads(json.dumps(found))
+    assert json.loads(json.dumps(report))
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -41,9 +41,9 @@ def test_parts_agree_with_one_model(tmp_path):
     parts = json.loads((blocks / CLOCKS).read_text())
     places = {part: NAME if part == REST else f"{NAME}.{part}" for part in parts}
     expected = read([(NAME, flat)])
-    found = read([(place, blocks / f"{part}.vcd") for part, place in places.items()])
-    common = expected.keys() & found.keys()
-    assert len(common) > 0.95 * len(found)
-    assert not [name for name in sorted(common) if (expected[name] != found[name]).any()]
+    recorded = read([(place, blocks / f"{part}.vcd") for part, place in places.items()])
+    common = expected.keys() & recorded.keys()
+    assert len(common) > 0.95 * len(recorded)
+    assert not [name for name in sorted(common) if (expected[name] != recorded[name]).any()]
     within = {name.partition(".")[0] for name in common}
     assert within >= parts.keys() - {REST}

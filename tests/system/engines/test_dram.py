@@ -148,9 +148,9 @@ def test_queue_limits_the_reads_under_way():
 def test_buffer_takes_writes_at_a_beat_per_cycle():
     writes = [(0, DRAM_BASE + 64 * k, words(2)) for k in range(64)]
     _, replies, accepted = run(Bus(latency=50), [], writes)
-    taken = [cycle for channel, cycle in accepted if channel == "w"]
-    assert taken == list(range(taken[0], taken[0] + 128))
-    assert replies[0][0] - taken[1] == 50
+    cycles = [cycle for channel, cycle in accepted if channel == "w"]
+    assert cycles == list(range(cycles[0], cycles[0] + 128))
+    assert replies[0][0] - cycles[1] == 50
 
 
 def test_writes_reach_the_bandwidth_for_ever():
@@ -229,7 +229,7 @@ def test_stalls_begin_anew_with_the_ports():
     for _ in range(3):
         start = bus.cycle
         happened = run(bus, stream(40), writes)
-        seen.append([[each[0] - start for each in part] for part in happened[:2]])
+        seen.append([[event[0] - start for event in part] for part in happened[:2]])
         bus.harness.library.harness_renew(bus.harness.handle)
         bus.into[:] = 0
     assert seen[0] == seen[1] == seen[2]
@@ -335,15 +335,15 @@ def test_with_jitter_a_write_is_in_memory_somewhen_before_its_response():
         bus = Bus(latency=30, jitter=20, seed=seed)
         bus.set(awsize=5, awburst=1, awaddr=DRAM_BASE, bready=1)
         bus.set(awvalid=1, wvalid=1, wdata=7, wstrb=1, wlast=1)
-        taken = None
+        accepted_at = None
         while not bus.get("bvalid"):
             both = bus.get("awready"), bus.get("wready")
             bus.step()
-            if taken is None and all(both):
-                taken = bus.cycle
+            if accepted_at is None and all(both):
+                accepted_at = bus.cycle
                 bus.set(awvalid=0, wvalid=0)
-            if taken and len(waited) == seed and bus.harness.read(DRAM_BASE, 1)[0] == 7:
-                waited.append(bus.cycle - taken)
+            if accepted_at and len(waited) == seed and bus.harness.read(DRAM_BASE, 1)[0] == 7:
+                waited.append(bus.cycle - accepted_at)
         assert len(waited) == seed + 1
     assert min(waited) < 10 and max(waited) > 25
 

@@ -54,8 +54,8 @@ def facts(interface):
                 yield f"offsetof({name}, {field}) == {place.offset}"
                 yield f"sizeof({name}::{field}) == {place.size}"
         elif hasattr(declared, "values"):
-            for each in interface.enumeration(name):
-                yield f"static_cast<uint64_t>({name}::{each.name}) == {each.value}"
+            for member in interface.enumeration(name):
+                yield f"static_cast<uint64_t>({name}::{member.name}) == {member.value}"
         elif hasattr(declared, "value"):
             yield f"{name} == {interface.constant(name)}"
 

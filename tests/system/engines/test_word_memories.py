@@ -51,14 +51,14 @@ class Two(wiring.Component):
         m = Module()
         m.submodules.parts = parts = Sram(depth=4, width=12, granularity=4)
         m.submodules.whole = whole = Sram(depth=4, width=12)
-        for each, o in ((parts, self.o), (whole, self.whole)):
+        for memory, o in ((parts, self.o), (whole, self.whole)):
             m.d.comb += [
-                each.write.mask.eq(self.mask),
-                each.write.address.eq(self.address),
-                each.write.data.eq(self.i),
-                each.read.valid.eq(1),
-                each.read.payload.eq(~self.address),
-                o.eq(each.data),
+                memory.write.mask.eq(self.mask),
+                memory.write.address.eq(self.address),
+                memory.write.data.eq(self.i),
+                memory.read.valid.eq(1),
+                memory.read.payload.eq(~self.address),
+                o.eq(memory.data),
             ]
         return m
 

@@ -44,7 +44,7 @@ def test_figures_of_the_page_are_those_of_a_run(name, tmp_path):
     assert code == 0, text[-3000:]
     lines = [line.rstrip() for line in text.splitlines()]
     own = [line for line in shown if line != "…"]  # cocotb writes time and place before its own
-    assert [line for line in own if not any(each.endswith(line) for each in lines)] == []
+    assert [line for line in own if not any(other.endswith(line) for other in lines)] == []
     assert len(shown) > 1
 
 

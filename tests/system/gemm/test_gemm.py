@@ -49,8 +49,8 @@ def test_ragged_and_long_products_on_matrix(m, n, k):
     config = PRESETS["matrix"]
     problem = GemmProblem.placed(m=m, n=n, k=k, a_pitch=k + 4096, b_pitch=n + 4097, c_pitch=n + 1)
     with CommandMachine(config, name="matrix") as machine:
-        found = run_gemm(machine, config, problem, "extreme").c_check
-    assert found.passed, found
+        check = run_gemm(machine, config, problem, "extreme").c_check
+    assert check.passed, check
 
 
 @pytest.mark.slow

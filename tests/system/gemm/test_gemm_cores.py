@@ -138,8 +138,8 @@ def test_no_loop_uses_the_stack(name):
     """Memory is slow, and the matrix unit would wait for the commanding thread."""
     config = PRESETS["virgo"]
     program = Program.load(compile_program(EXACT_KERNELS[name](config).sources, config))
-    found = {body.function.name: body for body in bodies_of(program).values()}
-    for body in (found["main"], found["gemm_supply"]):
+    bodies = {body.function.name: body for body in bodies_of(program).values()}
+    for body in (bodies["main"], bodies["gemm_supply"]):
         assert not [step for step in stack_accesses(body) if step.pc in reached(body, step)]
 
 
@@ -150,13 +150,13 @@ def stack_accesses(body):
 
 def reached(body, step):
     """Return the addresses of a function that can execute after an instruction."""
-    found, waiting = set(), body.successors(step)
+    pcs, waiting = set(), body.successors(step)
     while waiting:
         pc = waiting.pop()
-        if pc not in found:
-            found.add(pc)
+        if pc not in pcs:
+            pcs.add(pc)
             waiting += body.successors(body.steps[pc])
-    return found
+    return pcs
 
 
 @pytest.mark.full
@@ -164,7 +164,7 @@ def test_the_result_is_there_on_return(tmp_path):
     """The program checks this itself: at its end the model would complete queued commands."""
     config = PRESETS["tiny"]
     registers = ("MATRIX, BUSY", "DMA, ERROR")
-    words = " | ".join(f"spica_load_register(SPICA_OF_UNIT({each}))" for each in registers)
+    words = " | ".join(f"spica_load_register(SPICA_OF_UNIT({register}))" for register in registers)
     replacement = ("gemm_error()", f"(int)({words})")
     for fence, expected in (("    gemm_fence();\n", {0}), ("", {0, 1})):
         kernel = planted(exact_cores_kernel(config), tmp_path, ("    gemm_fence();\n", fence))

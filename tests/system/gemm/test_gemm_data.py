@@ -55,13 +55,13 @@ def test_the_nearest_element_is_the_rounded_value(form):
     values = np.concatenate([middles, below, np.nextafter(middles, 0), -above, [0.0, -0.0]])
     assert np.array_equal(bits_of(nearest(values, form)), encode(values, target))
     largest = decode(np.array([target.largest]), target)
-    found = values_of(nearest(np.array([1e300, -1e300]), form), form)
-    assert np.array_equal(found, [largest[0], -largest[0]])
+    rounded = values_of(nearest(np.array([1e300, -1e300]), form), form)
+    assert np.array_equal(rounded, [largest[0], -largest[0]])
 
 
 def test_integers_are_clipped():
-    found = nearest(np.array([-1000.0, -1.5, 0.5, 126.6, 128.0]), "int8")
-    assert found.dtype == np.int8 and found.tolist() == [-128, -2, 0, 127, 127]
+    rounded = nearest(np.array([-1000.0, -1.5, 0.5, 126.6, 128.0]), "int8")
+    assert rounded.dtype == np.int8 and rounded.tolist() == [-128, -2, 0, 127, 127]
 
 
 def test_a_format_without_whole_bytes_is_refused():
@@ -143,7 +143,7 @@ SETTINGS = [
 def test_golden_results_lie_within_the_bound(operand, kind, seed):
     for settings in SETTINGS:
         problem, golden, wide, bound = product(operand, kind, seed, **settings)
-        found = check(
+        outcome = check(
             golden,
             golden,
             wide,
@@ -151,7 +151,7 @@ def test_golden_results_lie_within_the_bound(operand, kind, seed):
             form=problem.c_format,
             permits_overflow=kind == "extreme",
         )
-        assert found.passed and found.verdict == "pass", (settings, found)
+        assert outcome.passed and outcome.verdict == "pass", (settings, outcome)
 
 
 @pytest.mark.parametrize("operand", FLOATS)
@@ -180,17 +180,17 @@ def test_a_model_that_mistakes_the_format_is_seen(operand, mistaken):
     matrix = dataclasses.replace(TINY, operand=mistaken)
     other = dataclasses.replace(problem, operand=mistaken)
     wrong = gemm(matrix, other, a, b, 32)
-    found = check(wrong, golden, wide, bound, form="fp32")
-    assert found.mismatches > 590 and found.outside_bound > 590
+    outcome = check(wrong, golden, wide, bound, form="fp32")
+    assert outcome.mismatches > 590 and outcome.outside_bound > 590
 
 
 @pytest.mark.parametrize("c_format", ["fp16", "bf16", "fp32"])
 def test_examples_show_values_of_the_format(c_format):
     golden = nearest(np.array([[1.5, -0.0]]), c_format)
     result = nearest(np.array([[1.5, 0.0]]), c_format)
-    found = check(result, golden, np.zeros((1, 2)), np.full((1, 2), 2.0), form=c_format)
+    outcome = check(result, golden, np.zeros((1, 2)), np.full((1, 2), 2.0), form=c_format)
     zeros = "0" * (FORMATS[c_format].width // 4 - 1)
-    (example,) = found.examples
+    (example,) = outcome.examples
     assert example["bound"] == 2.0
     assert example_text("c", example | {"bound": 0}) == (
         f"c[0, 1]: expected -0 (0x8{zeros}), got 0 (0x0{zeros})"
@@ -210,8 +210,8 @@ def test_results_overflow_where_rounding_does(c_format):
         (-largest - half_step, 1),
     ):
         expected, bound = np.array([[reference_value]]), np.zeros((1, 1))
-        found = check(infinity, infinity, expected, bound, form=c_format)
-        assert found.outside_bound == outside
+        outcome = check(infinity, infinity, expected, bound, form=c_format)
+        assert outcome.outside_bound == outside
 
 
 def test_converted_operands_agree_with_the_golden_conversion():

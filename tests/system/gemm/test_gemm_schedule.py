@@ -44,8 +44,8 @@ def run(config, problem, kind="random", seed=0, change=lambda commands: commands
 def test_random_products_on_tiny(seed):
     rng = random.Random(seed)
     problem = random_problem(TINY, rng, 110)
-    found, model = run(TINY, problem, rng.choice(KINDS), seed)
-    assert found.passed, (problem, found)
+    outcome, model = run(TINY, problem, rng.choice(KINDS), seed)
+    assert outcome.passed, (problem, outcome)
     assert model.most_in_flight <= 2
 
 
@@ -84,8 +84,8 @@ def test_random_products_on_random_machines(seed, order):
     rng = random.Random(seed)
     config = random_config(rng)
     problem = random_problem(config, rng, 60)
-    found, model = run(config, problem, rng.choice(KINDS), seed, order=order)
-    assert found.passed, (config, problem, found)
+    outcome, model = run(config, problem, rng.choice(KINDS), seed, order=order)
+    assert outcome.passed, (config, problem, outcome)
     assert order == "round_robin" or model.most_in_flight <= 2
 
 
@@ -95,8 +95,8 @@ def test_random_products_on_random_machines(seed, order):
 )
 def test_products_on_matrix(m, n, k):
     problem = GemmProblem.placed(m=m, n=n, k=k, a_pitch=k + 5000, b_pitch=n + 4099, c_pitch=n + 1)
-    found, _ = run(PRESETS["matrix"], problem, "extreme", seed=m)
-    assert found.passed, found
+    outcome, _ = run(PRESETS["matrix"], problem, "extreme", seed=m)
+    assert outcome.passed, outcome
 
 
 def test_a_second_product_continues_from_the_first():
@@ -189,12 +189,12 @@ def test_the_choice_knows_what_will_be_loaded():
         m, n, k = (rng.randint(1, 600) for _ in range(3))
         problem = GemmProblem.placed(m=m, n=n, k=k)
         limits = default_tile(config)
-        found = [
+        estimates = [
             (loaded_elements(problem, tiling), unroll(problem, tiling).loaded_elements)
             for tiling in tilings(config, problem, limits)
         ]
-        assert all(0.8 * about <= exact <= 1.2 * about for about, exact in found), problem
-        assert min(found)[1] <= 1.05 * min(exact for _, exact in found), problem
+        assert all(0.8 * about <= exact <= 1.2 * about for about, exact in estimates), problem
+        assert min(estimates)[1] <= 1.05 * min(exact for _, exact in estimates), problem
 
 
 def test_operands_of_a_step_lie_in_different_banks():

@@ -75,9 +75,9 @@ def test_instructions_per_row(name, preset, record_property):
     config = PRESETS[preset]
     counts = [run(name, config, *extents)["instructions"]["warp"] for extents in (few, many)]
     rows = (many[0] - few[0]) // config.core.threads
-    found = (counts[1] - counts[0]) / rows
-    record_property("instructions_per_row", found)
-    assert found <= most
+    per_row = (counts[1] - counts[0]) / rows
+    record_property("instructions_per_row", per_row)
+    assert per_row <= most
 
 
 def test_instructions_per_row_of_a_matrix():
@@ -188,9 +188,9 @@ def test_strides_read_as_much_as_lines_say():
         ]
         for stride in (1, 4, 16, 32)
     }
-    for stride, found in reads.items():
+    for stride, bytes_read in reads.items():
         more = n * (min(4 * stride, line) - 4)
-        assert found - reads[1] == pytest.approx(more, rel=0.05, abs=512)
+        assert bytes_read - reads[1] == pytest.approx(more, rel=0.05, abs=512)
 
 
 @pytest.mark.full

@@ -126,19 +126,19 @@ def test_given_arrays_are_those_of_the_problem(name):
     kernel = KERNELS[name]
     sizes = {dimension: 6 + k for k, dimension in enumerate(kernel.dimensions)}
     drawn = kernel.problem(sizes, 1)
-    inputs = {key: each for key, each in kernel.inputs.items() if key in drawn.buffers}
+    inputs = {key: definition for key, definition in kernel.inputs.items() if key in drawn.buffers}
     arrays = {key: drawn.buffers[key].data for key in inputs}
-    for key, each in inputs.items():
-        assert arrays[key].shape == each.shape_of(sizes)
-        assert arrays[key].dtype == {"fp32": np.float32, "uint32": np.uint32}[each.form]
-        assert each.sizes_of(arrays[key].shape).items() <= sizes.items()
+    for key, definition in inputs.items():
+        assert arrays[key].shape == definition.shape_of(sizes)
+        assert arrays[key].dtype == {"fp32": np.float32, "uint32": np.uint32}[definition.form]
+        assert definition.sizes_of(arrays[key].shape).items() <= sizes.items()
     if not arrays:
         return
-    found = kernel.problem(sizes, 2, arrays)
+    posed = kernel.problem(sizes, 2, arrays)
     for key, buffer in drawn.buffers.items():
-        np.testing.assert_array_equal(found.buffers[key].data, buffer.data)
+        np.testing.assert_array_equal(posed.buffers[key].data, buffer.data)
         if name != "saxpy":  # its factor is no buffer
-            np.testing.assert_array_equal(found.buffers[key].expected, buffer.expected)
+            np.testing.assert_array_equal(posed.buffers[key].expected, buffer.expected)
     other = kernel.problem(sizes, 1, {key: np.zeros_like(x) for key, x in arrays.items()})
     assert contents(other) != contents(drawn)
 

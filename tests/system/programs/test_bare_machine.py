@@ -119,14 +119,14 @@ ENDS = {
 def assert_dumped(folder, end, words, name, config, **options):
     """Run a program that fills memory; its dump has every word."""
     text = environment_program(FILL.format(words=words) + ENDS[end])
-    found = {}
+    dumped = {}
     chosen = SimtOptions(
         **{"max_cycles": 400_000, "dumps": (f"{PLACE:#x}:{4 * words}",)} | MACHINES[name] | options,
         allow_regions=((PLACE, 4 * words),),
     )
     workload = ProgramWorkload([built(folder, text)])
-    result = run_workload(workload, "tiny", config, chosen, results=found)
-    (data,) = found.values()
+    result = run_workload(workload, "tiny", config, chosen, results=dumped)
+    (data,) = dumped.values()
     check = result["check"]
     assert (check["verdict"], check["exit_code"]) == ("pass", 0)
     expected = np.arange(words, dtype=np.uint32) * np.uint32(0x9E37_79B1)

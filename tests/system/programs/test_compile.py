@@ -396,12 +396,12 @@ def test_a_changed_runtime_is_built_again(tmp_path, monkeypatch, empty_cache, na
 @pytest.mark.full
 def test_other_flags_and_another_compiler_are_built_again(tmp_path, monkeypatch, empty_cache):
     path = source_file(tmp_path, HELLO)
-    found = {compile_program([path], CORE)}
+    programs = {compile_program([path], CORE)}
     monkeypatch.setattr(toolchain, "FLAGS", (*FLAGS, "-DOTHER"))
-    found.add(compile_program([path], CORE))
+    programs.add(compile_program([path], CORE))
     monkeypatch.setattr(compiling, "compiler_version", lambda: "another")
-    found.add(compile_program([path], CORE))
-    assert len(found) == 3
+    programs.add(compile_program([path], CORE))
+    assert len(programs) == 3
 
 
 @pytest.mark.full

@@ -216,9 +216,9 @@ def test_value_of_each_thread(tmp_path, optimize):
     launches = [f"vx_spawn_tasks({COUNT}, task{k}, (void *){DATA:#x}u);" for k in range(len(SOUND))]
     path = tmp_path / "program.c"
     path.write_text(text + "int main(void) { " + " ".join(launches) + " return 0; }\n")
-    found = values(path, optimize, count)
+    words = values(path, optimize, count)
     for index, name in enumerate(SOUND):
-        assert found[COUNT * index :][:COUNT] == expected[name], name
+        assert words[COUNT * index :][:COUNT] == expected[name], name
 
 
 def test_constructs_in_cpp(tmp_path):

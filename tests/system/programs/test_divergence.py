@@ -151,8 +151,8 @@ def test_values(shape, optimize):
     x = operands()
     for kind in REFERENCES:
         for schedule in ("round_robin", "random"):
-            found = run(kind, x, shape, optimize, schedule, COUNT)
-            assert found.tolist() == expected(kind, x), (kind, schedule)
+            results = run(kind, x, shape, optimize, schedule, COUNT)
+            assert results.tolist() == expected(kind, x), (kind, schedule)
 
 
 def string_reference(source: bytes, i: int) -> bytes:
@@ -170,9 +170,9 @@ def string_reference(source: bytes, i: int) -> bytes:
 def test_memory_and_strings_with_arguments_that_differ(optimize):
     x = np.arange(COUNT, dtype=np.uint32) * 0x01020305
     for shape in SHAPES[1:4]:
-        found = run("strings", x, shape, optimize, "round_robin", 8 * COUNT).tobytes()
+        results = run("strings", x, shape, optimize, "round_robin", 8 * COUNT).tobytes()
         for i in range(COUNT):
-            assert found[32 * i : 32 * i + 32] == string_reference(x.tobytes(), i), i
+            assert results[32 * i : 32 * i + 32] == string_reference(x.tobytes(), i), i
 
 
 def test_every_custom_instruction_has_its_encoding_in_the_header():

@@ -85,8 +85,8 @@ def test_functions_of_a_program(tmp_path):
 
 
 def test_a_fault_in_a_member_function(tmp_path):
-    found, text = failure_of(program(tmp_path, "(volatile uint32_t *)4"))
-    assert found["location"]["function"] == AREA
+    report, text = failure_of(program(tmp_path, "(volatile uint32_t *)4"))
+    assert report["location"]["function"] == AREA
     assert f"box.cpp:6 in {AREA}" in " ".join(text.split())
 
 
@@ -122,8 +122,8 @@ def test_labels_name_code_without_functions(tmp_path):
     names = [loaded.function_of(entry + 4 * word) for word in range(5)]
     assert names == ["_start", "outer::loop()", "outer::loop()", "access", "access"]
     assert loaded.function_of(entry - 4) is None and loaded.function_of(entry + 0x2000) is None
-    found, text = failure_of(path)
-    assert found["location"]["function"] == "access"
+    report, text = failure_of(path)
+    assert report["location"]["function"] == "access"
     assert "in access, without source lines" in text
     assert "None" not in text and "$x" not in text
 

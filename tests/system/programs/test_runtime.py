@@ -43,22 +43,22 @@ def test_start_up(shape, schedule):
         "startup.c", config, [DATA, mains, sums], schedule=schedule, garbage=True, exit_code=40
     )
 
-    found = read_words(iss, DATA, 8 * total).reshape(cores, warps, threads, 8)
+    words = read_words(iss, DATA, 8 * total).reshape(cores, warps, threads, 8)
     core, warp, thread = np.indices((cores, warps, threads))
     width = config.core.thread_width
     hart = core << (width + config.core.warp_width) | warp << width | thread
-    assert np.array_equal(found[..., 0], hart)
-    assert np.array_equal(found[..., 1], core)
-    assert np.array_equal(found[..., 2], warp)
-    assert np.array_equal(found[..., 3], thread)
-    assert np.array_equal(found[..., 6], np.full_like(hart, (1 << threads) - 1))
-    assert np.array_equal(found[..., 7], np.ones_like(hart)), "each thread runs once"
+    assert np.array_equal(words[..., 0], hart)
+    assert np.array_equal(words[..., 1], core)
+    assert np.array_equal(words[..., 2], warp)
+    assert np.array_equal(words[..., 3], thread)
+    assert np.array_equal(words[..., 6], np.full_like(hart, (1 << threads) - 1))
+    assert np.array_equal(words[..., 7], np.ones_like(hart)), "each thread runs once"
     # Every thread has its own stack, all except main at its top; gp is the same everywhere.
     top = STACK_TOP - hart * STACK_BYTES
     of_main = (warp == 0) & (thread == 0)
-    assert np.array_equal(found[..., 4][~of_main], top[~of_main])
-    assert np.all((found[..., 4] <= top) & (found[..., 4] > top - 256))
-    assert len(np.unique(found[..., 5])) == 1
+    assert np.array_equal(words[..., 4][~of_main], top[~of_main])
+    assert np.all((words[..., 4] <= top) & (words[..., 4] > top - 256))
+    assert len(np.unique(words[..., 5])) == 1
 
     in_main = read_words(iss, mains, 8 * cores).reshape(cores, 8)
     assert in_main[:, 1].tolist() == list(range(cores))
@@ -109,9 +109,11 @@ def task_counts(threads: int) -> list[int]:
     return sorted({0, 1, 2, threads - 1, threads, threads + 1, 3 * threads + 2, 200, 1000})
 
 
-def launched(kind, tasks, shape, kept=0, **options):
+def launched(kind, tasks, shape, kept_at=0, **options):
     """Return the model after launches of ``launches.c``, which write to `DATA` and `LANES`."""
-    return run_named("launches.c", cluster(*shape), [kind, tasks, DATA, LANES, kept], **options)[0]
+    return run_named("launches.c", cluster(*shape), [kind, tasks, DATA, LANES, kept_at], **options)[
+        0
+    ]
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
@@ -120,9 +122,9 @@ def launched(kind, tasks, shape, kept=0, **options):
 def test_every_task_runs_once(shape, schedule):
     for tasks in task_counts(shape[2]):
         iss = launched(0, tasks, shape, schedule=schedule)
-        found = read_words(iss, DATA, tasks + 64)
-        assert found[:tasks].tolist() == list(range(1, tasks + 1))
-        assert not found[tasks:].any()
+        words = read_words(iss, DATA, tasks + 64)
+        assert words[:tasks].tolist() == list(range(1, tasks + 1))
+        assert not words[tasks:].any()
         harts = read_words(iss, LANES, tasks)
         threads = shape[2]
         # Consecutive tasks are in consecutive threads of a warp, then in the next core.
@@ -153,9 +155,9 @@ def test_launches_end_when_their_tasks_have(shape, schedule):
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 @pytest.mark.quick(1)
 def test_launches_keep_registers(shape):
-    kept = DATA + 0x20000
-    iss = launched(9, 100, shape, kept)
-    assert read_words(iss, kept, 11).tolist() == list(range(1000, 1011))
+    kept_at = DATA + 0x20000
+    iss = launched(9, 100, shape, kept_at)
+    assert read_words(iss, kept_at, 11).tolist() == list(range(1000, 1011))
 
 
 @pytest.mark.parametrize("shape", FEW_SHAPES)

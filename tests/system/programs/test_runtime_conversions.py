@@ -42,10 +42,10 @@ def numbers_around(values: np.ndarray) -> np.ndarray:
     return np.concatenate([values, borders, *around])
 
 
-def require_same(found: np.ndarray, expected: np.ndarray, nan: int):
+def require_same(results: np.ndarray, expected: np.ndarray, nan: int):
     """Compare bits; a NaN must be the canonical one."""
-    stored = np.where(np.isnan(expected.astype(np.float32)), nan, expected.view(found.dtype))
-    np.testing.assert_array_equal(found, stored)
+    stored = np.where(np.isnan(expected.astype(np.float32)), nan, expected.view(results.dtype))
+    np.testing.assert_array_equal(results, stored)
 
 
 def test_every_16_bit_number_and_every_border():

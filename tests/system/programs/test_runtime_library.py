@@ -138,9 +138,9 @@ def test_classes_templates_and_constructors(optimize):
     )
     assert read_words(iss, constructed, 2).tolist() == [2 * 1234 + 42] * 2
     exact = 1 - 2 * x.astype(np.float64) + 0.5 * x.astype(np.float64) ** 2 + 4.0 * x**3
-    found = read_words(iss, result, len(x)).view(np.float32)
+    stored = read_words(iss, result, len(x)).view(np.float32)
     # Three multiply-adds, each rounded; the largest term is 4 * 27.
-    assert np.max(np.abs(found - exact)) <= 3 * 2.0**-24 * 128
+    assert np.max(np.abs(stored - exact)) <= 3 * 2.0**-24 * 128
 
 
 # Vortex
@@ -197,8 +197,8 @@ def test_tensor_instruction_on_registers(optimize, steps):
     column = (thread & 2) + (place & 1) + 4 * (place >> 2)
     expected = (a @ b)[row, column]
     for warp in range(2):
-        found = read_words(iss, result + 256 * warp, 64).view(np.float32).reshape(8, 8)
-        assert np.array_equal(found, expected + warp)
+        stored = read_words(iss, result + 256 * warp, 64).view(np.float32).reshape(8, 8)
+        assert np.array_equal(stored, expected + warp)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_tensor_instruction_on_shared_memory(optimize, layout):
     a = rng.integers(-3, 4, (warps, steps, 16, 32))
     b = rng.integers(-3, 4, (warps, steps, 32, 16))
     c = rng.integers(-9, 10, (warps, 16, 16)).astype(np.float32)
-    tiles = b"".join(each.astype(np.float16).tobytes() for each in (a, b))
+    tiles = b"".join(matrix.astype(np.float16).tobytes() for matrix in (a, b))
     core = CoreConfig(warps=warps, threads=8, tensor=SharedFedConfig(layout=layout))
     config = replace(PRESETS["core"], core=core)
     size, results = len(tiles) // 2, DATA + 0x8000
@@ -219,8 +219,8 @@ def test_tensor_instruction_on_shared_memory(optimize, layout):
     data = {DATA: tiles, results: c}
     iss, _ = run_named("hgmma.c", config, arguments, data=data, optimize=optimize)
     expected = (a @ b).sum(1) + c * np.array([0, 1])[:, None, None]
-    found = read_words(iss, results, c.size).view(np.float32).reshape(c.shape)
-    assert np.array_equal(found, expected)
+    stored = read_words(iss, results, c.size).view(np.float32).reshape(c.shape)
+    assert np.array_equal(stored, expected)
     halves = read_words(iss, results + c.nbytes, c.size // 2).view(np.float16).reshape(c.shape)
     assert np.array_equal(halves, expected)
 

@@ -87,11 +87,11 @@ EXACT = {
 
 def largest_error(name: str, unit: str, count: int, seed: int) -> float:
     x, y = operands(name, np.random.default_rng(seed), count)
-    found = run(name, x, y).astype(np.float64)
+    results = run(name, x, y).astype(np.float64)
     given = [values.astype(np.float64) for values in (x, y) if values is not None]
     exact = EXACT[name](*given)
     inside = np.abs(exact) < LARGEST
-    difference = np.abs(found - exact)[inside]
+    difference = np.abs(results - exact)[inside]
     if unit == "absolute":
         return float(difference.max())
     place = np.floor(np.log2(np.maximum(np.abs(exact[inside]), 2.0**-126))) - 23
@@ -125,16 +125,18 @@ def extremes() -> np.ndarray:
     return values.astype(np.float32)
 
 
-def require_same(name: str, found: np.ndarray, exact: np.ndarray, *given: np.ndarray, rtol=0.0):
+def require_same(name: str, results: np.ndarray, exact: np.ndarray, *given: np.ndarray, rtol=0.0):
     """Fail unless results are equal, with the sign of zero and NaN for NaN, or within `rtol`."""
     expected = exact.astype(np.float32)
-    both_nan = np.isnan(found) & np.isnan(expected)
+    both_nan = np.isnan(results) & np.isnan(expected)
     with np.errstate(invalid="ignore"):
         room = np.maximum(rtol * np.abs(expected), 2.0**-149 if rtol else 0.0)
-        close = (np.abs(found - expected) <= room) & np.isfinite(expected)
-    same = (found == expected) | close
-    wrong = ~(both_nan | (same & (np.signbit(found) == np.signbit(expected))))
-    report = [(*(values[k] for values in given), found[k], expected[k]) for k in np.where(wrong)[0]]
+        close = (np.abs(results - expected) <= room) & np.isfinite(expected)
+    same = (results == expected) | close
+    wrong = ~(both_nan | (same & (np.signbit(results) == np.signbit(expected))))
+    report = [
+        (*(values[k] for values in given), results[k], expected[k]) for k in np.where(wrong)[0]
+    ]
     assert not report, f"{name}: operands, found, expected: {report}"
 
 
@@ -195,8 +197,8 @@ def test_float_becomes_double(optimize):
     x = np.concatenate([extremes()[:-1], both_signs(rng, of_all_sizes(rng, 5000, 1e-45, LARGEST))])
     rng.shuffle(x)
     halves = [run(half, x, optimize=optimize).view(np.uint32) for half in ("lower", "upper")]
-    found = np.stack(halves, axis=1).reshape(-1).view(np.float64)
-    assert np.array_equal(found.view(np.uint64), x.astype(np.float64).view(np.uint64))
+    results = np.stack(halves, axis=1).reshape(-1).view(np.float64)
+    assert np.array_equal(results.view(np.uint64), x.astype(np.float64).view(np.uint64))
     assert np.isnan(run("fabs", extremes()[-1:])).all()
 
 

@@ -62,11 +62,11 @@ def test_stacks_are_as_far_apart_as_they_are_large(source, size):
     size = size or 8192
     options = {} if size == 8192 else {"stack_bytes": size}
     tops = [STACK_TOP - size * hart for hart in range(THREADS)]
-    found = run(source, size - 256, **options)
+    stacks = run(source, size - 256, **options)
     # Thread 0 of warp 0 keeps the frame of main.
     per_core = THREADS // TINY.cores
     for hart, top in enumerate(tops):
-        assert found[hart] == top or (hart % per_core == 0 and top - 256 < found[hart] < top)
+        assert stacks[hart] == top or (hart % per_core == 0 and top - 256 < stacks[hart] < top)
 
 
 def test_a_stack_is_limited_to_its_own_size(source):

@@ -74,8 +74,8 @@ def require_values(seeds: range, optimize: int) -> None:
         path.write_text(source(programs))
         data = np.array(inputs + [0] * (THREADS * len(programs)), np.uint32)
         iss, _ = run_source(path, CONFIG, data={DATA: data}, optimize=optimize)
-    found = read_words(iss, DATA + 4 * INPUTS, THREADS * len(programs)).reshape(-1, THREADS)
-    for program, values in zip(programs, found, strict=True):
+    words = read_words(iss, DATA + 4 * INPUTS, THREADS * len(programs)).reshape(-1, THREADS)
+    for program, values in zip(programs, words, strict=True):
         assert values.tolist() == value_alone(program, inputs), (optimize, program.c)
 
 

@@ -245,10 +245,10 @@ def test_elements_are_rounded_as_by_ml_dtypes(form):
     values[0] = np.nan
     if form != "fp8_e4m3":
         values[1:3] = np.inf, -np.inf
-    found = as_elements(values, form)
+    elements = as_elements(values, form)
     expected = values.astype(np.float32).astype(dtype) if form == "bf16" else values.astype(dtype)
-    assert np.array_equal(found[1:], expected.view(found.dtype)[1:])
-    assert np.isnan(found[:1].view(dtype).astype(float)).all()
+    assert np.array_equal(elements[1:], expected.view(elements.dtype)[1:])
+    assert np.isnan(elements[:1].view(dtype).astype(float)).all()
 
 
 def test_a_machine_without_matrix_unit_says_so():

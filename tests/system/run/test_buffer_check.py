@@ -12,10 +12,10 @@ INFINITY, NAN = np.inf, np.nan
 LARGEST = float(np.finfo(np.float32).max)
 
 
-def check(data, expected=None, bound=0.0, found=None):
+def check(data, expected=None, bound=0.0, outcome=None):
     """Return the check of a buffer with contents `found`; default: its `data`."""
     buffer = Buffer(data=data, expected=expected, bound=bound)
-    raw = (data if found is None else found).view(np.uint8).ravel()
+    raw = (data if outcome is None else outcome).view(np.uint8).ravel()
     return check_buffer("x", buffer, raw)
 
 
@@ -38,9 +38,9 @@ def check(data, expected=None, bound=0.0, found=None):
     ],
 )
 def test_floats(got, expected, bound, right):
-    found = check(np.array([got], np.float32), np.array([expected]), bound)
-    assert (found.wrong == 0) is right
-    assert bool(found.examples) is not right
+    outcome = check(np.array([got], np.float32), np.array([expected]), bound)
+    assert (outcome.wrong == 0) is right
+    assert bool(outcome.examples) is not right
 
 
 @pytest.mark.parametrize("bound", [0.0, 1.0, 1e30, 1e300, INFINITY, NAN])
@@ -50,10 +50,10 @@ def test_a_finite_value_never_permits_one_that_is_not(got, bound):
     values = np.array([got, 1.0], np.float32)
     for golden in (None, lambda: values):
         buffer = Buffer(data=values, expected=np.array([90000.0, 1.0]), bound=bound, golden=golden)
-        found = check_buffer("x", buffer, values.view(np.uint8))
-        assert found.wrong == found.outside_bound == 1
+        outcome = check_buffer("x", buffer, values.view(np.uint8))
+        assert outcome.wrong == outcome.outside_bound == 1
         # Without bits, a NaN may be an element that was not written.
-        assert found.left_range == (0 if golden is None and np.isnan(got) else 1)
+        assert outcome.left_range == (0 if golden is None and np.isnan(got) else 1)
         permitted = check_buffer("x", replace(buffer, permits_overflow=True), values.view(np.uint8))
         assert permitted.passed is (golden is not None and permitted.left_range == 1)
 
@@ -69,14 +69,14 @@ def test_operands_with_infinities_have_infinite_results():
 
 def test_a_bound_above_the_value_does_not_make_it_infinite():
     for bound, right in ((LARGEST / 2, True), (LARGEST, False), (1e300, False)):
-        found = check(np.array([INFINITY], np.float32), np.array([LARGEST * 0.75]), bound)
-        assert found.passed is right
-        assert (found.left_range, found.rounded_to_infinity) == (int(not right), int(right))
+        outcome = check(np.array([INFINITY], np.float32), np.array([LARGEST * 0.75]), bound)
+        assert outcome.passed is right
+        assert (outcome.left_range, outcome.rounded_to_infinity) == (int(not right), int(right))
 
 
 def test_half_precision_overflows_earlier():
-    found = check(np.array([INFINITY], np.float16), np.array([65520.0]))
-    assert found.wrong == 0
+    outcome = check(np.array([INFINITY], np.float16), np.array([65520.0]))
+    assert outcome.wrong == 0
     assert check(np.array([INFINITY], np.float16), np.array([65519.0])).wrong == 1
 
 
@@ -96,19 +96,19 @@ def test_untouched_means_to_the_bit():
     assert check(data).wrong == 0
     changed = data.copy()
     changed[0] = -0.0
-    found = check(data, found=changed)
-    assert (found.wrong, found.mismatches, found.is_result) == (1, 1, False)
-    assert found.examples[0]["index"] == [0]
+    outcome = check(data, outcome=changed)
+    assert (outcome.wrong, outcome.mismatches, outcome.is_result) == (1, 1, False)
+    assert outcome.examples[0]["index"] == [0]
 
 
 def test_examples_are_the_first_and_few():
     data = np.zeros((4, 5), np.float32)
-    found = check(data, np.ones((4, 5)), np.full((4, 5), 0.5))
-    assert (found.wrong, found.elements) == (20, 20)
-    assert [example["index"] for example in found.examples] == [[0, k] for k in range(5)]
+    outcome = check(data, np.ones((4, 5)), np.full((4, 5), 0.5))
+    assert (outcome.wrong, outcome.elements) == (20, 20)
+    assert [example["index"] for example in outcome.examples] == [[0, k] for k in range(5)]
     values = {"index": [0, 0], "expected": 1.0, "got": 0.0, "bound": 0.5}
-    assert found.examples[0] == values | {"expected_bits": None, "got_bits": "0x00000000"}
-    assert found.max_bound_share == 2.0
+    assert outcome.examples[0] == values | {"expected_bits": None, "got_bits": "0x00000000"}
+    assert outcome.max_bound_share == 2.0
 
 
 def test_shapes_must_agree():

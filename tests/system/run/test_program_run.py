@@ -258,9 +258,9 @@ def test_a_program_with_a_spill_has_a_remark(tmp_path):
 @pytest.mark.parametrize("kernel", ["vecadd", "sgemm"])
 @pytest.mark.parametrize("preset", ["tiny", "core", "virgo"])
 def test_kernels_of_the_library(kernel, preset):
-    found = find_kernel(kernel)
-    size = (37,) * len(found.dimensions)
-    result = run_kernel(found, size, preset, schedule="random", allow_spills=True)
+    described = find_kernel(kernel)
+    size = (37,) * len(described.dimensions)
+    result = run_kernel(described, size, preset, schedule="random", allow_spills=True)
     assert result["check"]["verdict"] == "pass", report(result)
     assert len(result["cores"]) == PRESETS[preset].cores
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
@@ -313,8 +313,8 @@ def test_what_a_device_refused_is_reported(tmp_path, scale, monkeypatch):
 
 def test_segments_that_adjoin_are_one_region():
     segments = [(0x8000_9000, b"far"), (0x8000_0000, b"text"), (0x8000_0020, b"data")]
-    found = program_regions(cast(Program, SimpleNamespace(segments=segments)))
-    assert [(each.address, each.nbytes) for each in found] == [
+    regions = program_regions(cast(Program, SimpleNamespace(segments=segments)))
+    assert [(region.address, region.nbytes) for region in regions] == [
         (0x8000_0000, 0x24),
         (0x8000_9000, 3),
     ]

@@ -322,12 +322,12 @@ def test_the_result_of_a_machine_in_python():
 
 
 def test_failing_checks(monkeypatch):
-    found = find_kernel("vecadd")
-    posed = found.problem({"n": 24}, 1)
+    described = find_kernel("vecadd")
+    posed = described.problem({"n": 24}, 1)
     z = posed.buffers["z"]
     off = posed.buffers | {"z": replace(z, expected=-z.expected - 1)}
     planted = replace(posed, buffers=off)
-    monkeypatch.setattr(type(found), "problem", lambda *_: planted)
+    monkeypatch.setattr(type(described), "problem", lambda *_: planted)
     result = valid(kernel())
     assert (result["status"], result["check"]["verdict"]) == ("complete", "fail")
     assert result["check"]["buffers"]["z"]["wrong"] == 24

@@ -24,9 +24,9 @@ def test_one_wrong_bit_is_a_mismatch():
     golden, wide, bound = product(c_format="fp32")
     result = golden.copy()
     result.view(np.uint32)[3, 4] ^= 1
-    found = check(result, golden, wide, bound, form="fp32")
-    assert (found.mismatches, found.outside_bound, found.verdict) == (1, 0, "fail")
-    (example,) = found.examples
+    outcome = check(result, golden, wide, bound, form="fp32")
+    assert (outcome.mismatches, outcome.outside_bound, outcome.verdict) == (1, 0, "fail")
+    (example,) = outcome.examples
     assert (example["index"], example["expected"]) == ([3, 4], golden[3, 4])
     assert example["expected_bits"] == f"0x{golden.view(np.uint32)[3, 4]:08x}"
     assert example["got_bits"] == f"0x{result.view(np.uint32)[3, 4]:08x}"
@@ -38,9 +38,9 @@ def test_the_bound_does_not_trust_the_golden_model():
     golden, wide, bound = product()
     wrong = golden.copy()
     wrong[0, 0] += 1
-    found = check(wrong, wrong, wide, bound, form="fp16")
-    assert (found.mismatches, found.outside_bound, found.verdict) == (0, 1, "fail")
-    assert found.max_abs_error == pytest.approx(1, rel=0.1)
+    outcome = check(wrong, wrong, wide, bound, form="fp16")
+    assert (outcome.mismatches, outcome.outside_bound, outcome.verdict) == (0, 1, "fail")
+    assert outcome.max_abs_error == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -48,10 +48,10 @@ def test_special_values_must_be_the_same(value):
     golden, wide, bound = product()
     wrong = golden.copy()
     wrong[0, 0] = value
-    found = check(wrong, golden, wide, bound, form="fp16")
-    assert (found.outside_bound, found.left_range) == (1, 0)  # not the arithmetic of the unit
-    found = check(wrong, wrong, wide, bound, form="fp16")
-    assert found.outside_bound == found.left_range == 1
+    outcome = check(wrong, golden, wide, bound, form="fp16")
+    assert (outcome.outside_bound, outcome.left_range) == (1, 0)  # not the arithmetic of the unit
+    outcome = check(wrong, wrong, wide, bound, form="fp16")
+    assert outcome.outside_bound == outcome.left_range == 1
 
 
 def test_fp16_results_overflow_by_sign():
@@ -59,15 +59,15 @@ def test_fp16_results_overflow_by_sign():
     bound = np.full((1, 3), 0.2)
     for values, outside in (([np.inf, -np.inf, np.inf], 0), ([-np.inf, np.inf, 65504], 2)):
         result = np.array([values], np.float16)
-        found = check(result, result, wide, bound + 20 * (outside > 0), form="fp16")
-        assert found.outside_bound == found.left_range == outside
-        assert found.rounded_to_infinity == (0 if outside else 3)
+        outcome = check(result, result, wide, bound + 20 * (outside > 0), form="fp16")
+        assert outcome.outside_bound == outcome.left_range == outside
+        assert outcome.rounded_to_infinity == (0 if outside else 3)
 
 
 def test_touched_bytes_fail():
     golden, wide, bound = product()
-    found = check(golden, golden, wide, bound, form="fp16", touched=1)
-    assert (found.wrong, found.guard_bytes_changed, found.verdict) == (0, 1, "fail")
+    outcome = check(golden, golden, wide, bound, form="fp16", touched=1)
+    assert (outcome.wrong, outcome.guard_bytes_changed, outcome.verdict) == (0, 1, "fail")
 
 
 def test_types_must_agree():

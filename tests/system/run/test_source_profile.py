@@ -118,20 +118,20 @@ def test_sums_are_those_of_the_recorded_warps(kernel, cache, monkeypatch):
 
 def warp_cycles(rows, end) -> Counter[int]:
     """Return the cycles of active warps by stall reason, from the records of a core."""
-    reasons, found, active, last = {}, Counter(), 0, 0
+    reasons, cycles, active, last = {}, Counter(), 0, 0
     changes = rows[np.isin(rows["kind"], (Kind.kWarp, Kind.kActive))]
     for row in changes:
         now = int(row["cycle"])
         for warp, reason in reasons.items():
             if active >> warp & 1:
-                found[reason] += now - last
+                cycles[reason] += now - last
         last = now
         if row["kind"] == Kind.kWarp:
             reasons[int(row["warp"])] = int(row["extra"])
         else:
             active = int(row["mask"])
     assert active == 0 and last < end
-    return +found
+    return +cycles
 
 
 @pytest.mark.full

@@ -78,13 +78,13 @@ def values_of(signal, rows):
 
 def intervals_of(values, first, gap):
     """Return the intervals of cycles with a value; gaps below `gap` are joined."""
-    found = []
+    intervals = []
     for cycle in np.flatnonzero(values) + first:
-        if found and cycle < found[-1][1] + gap:
-            found[-1][1] = cycle + 1
+        if intervals and cycle < intervals[-1][1] + gap:
+            intervals[-1][1] = cycle + 1
         else:
-            found.append([cycle, cycle + 1])
-    return found
+            intervals.append([cycle, cycle + 1])
+    return intervals
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_sums_and_intervals(window, bins, intervals):
             assert signal.name not in records.intervals
             continue
         gap = records.gaps[signal.name]
-        found = records.intervals[signal.name].tolist()
-        assert found == intervals_of(values, first, gap), signal.name
-        assert len(found) <= intervals
+        recorded = records.intervals[signal.name].tolist()
+        assert recorded == intervals_of(values, first, gap), signal.name
+        assert len(recorded) <= intervals
         assert gap == 1 or len(intervals_of(values, first, gap // 2)) > intervals
     if bins == 1 << 20:
         assert records.bin_cycles == 1
@@ -129,7 +129,7 @@ def test_what_nothing_happens_to():
     harness.close()
     assert (records.first, records.end, records.bins) == (0, 50, 50)
     assert not any(sums.any() for sums in records.sums.values())
-    assert all(found.shape == (0, 2) for found in records.intervals.values())
+    assert all(intervals.shape == (0, 2) for intervals in records.intervals.values())
 
 
 def test_its_cycles_count_from_the_next():

@@ -35,14 +35,14 @@ Kind = HARNESS.enumeration("RecordKind")
 
 def assert_lives_are_those_of_the_model(pipeline, config, text):
     """Compare each warp's instructions and the values they wrote, in order."""
-    found = defaultdict(list)
+    lives_of = defaultdict(list)
     for life in pipeline.lives:
-        assert life.order == len(found[life.warp])
+        assert life.order == len(lives_of[life.warp])
         lanes = [lane for lane in range(config.core.threads) if life.mask >> lane & 1]
         register = life.rd if life.writes else None
         values = [int(life.values[lane]) for lane in lanes] if life.writes else None
-        found[life.warp].append((life.pc, life.word, life.mask, register, values))
-    assert found == retired_on_model(config, text)
+        lives_of[life.warp].append((life.pc, life.word, life.mask, register, values))
+    assert lives_of == retired_on_model(config, text)
 
 
 def assert_lives_are_whole(pipeline):
@@ -55,7 +55,7 @@ def assert_lives_are_whole(pipeline):
         busy[life.collector].append((collected, dispatched))
     for spans in busy.values():
         # A collector may be allocated again in the cycle in which its instruction leaves it.
-        assert all(left <= taken for (_, left), (taken, _) in pairwise(spans))
+        assert all(left <= begin for (_, left), (begin, _) in pairwise(spans))
 
 
 def test_instructions_live_from_fetch_to_write(recorded, pipeline):
@@ -184,11 +184,11 @@ def test_a_window_has_what_happened_in_it(recorded):
     events = [k for k in Kind if k not in (Kind.kSlot, Kind.kWarp, Kind.kActive, Kind.kBarrier)]
     inside = whole.of(*events)
     inside = inside[(inside["cycle"] >= first) & (inside["cycle"] < end)]
-    found = part.of(*events)
+    rows = part.of(*events)
     # The warp of a pair requested before the window is unknown.
-    known = found["warp"] != 255
-    known |= ~np.isin(found["kind"], [Kind.kFetched])
-    assert np.array_equal(found[known], inside[known])
+    known = rows["warp"] != 255
+    known |= ~np.isin(rows["kind"], [Kind.kFetched])
+    assert np.array_equal(rows[known], inside[known])
     pipeline = pipeline_of(part)
     assert sum(slot_totals(pipeline).values()) == end - first
     assert any(life.done is None for life in pipeline.lives)
@@ -206,9 +206,9 @@ def test_too_large_a_window_keeps_its_first_cycles(recorded, tmp_path):
     assert records.is_cut
     assert 90 < len(records.rows) <= 100
     ends = [(rows.of(Kind.kDone), rows.of(Kind.kCollected)) for rows in (records, whole)]
-    for kept, all_rows in zip(*ends, strict=True):
+    for cut, all_rows in zip(*ends, strict=True):
         inside = all_rows[(all_rows["cycle"] > 0) & (all_rows["cycle"] < records.end)]
-        assert np.array_equal(kept, inside)
+        assert np.array_equal(cut, inside)
     assert np.array_equal(records.values, whole.values[: len(records.values)])
     assert len(records.values) == (records.rows["kind"] == Kind.kDone).sum()
     path = tmp_path / "trace.log"
@@ -272,5 +272,5 @@ def test_what_is_cut_is_whole_cycles(limit):
     assert len(records.values) == len(records.of(Kind.kDone))
     # The state of a slot in a cycle is known one cycle later.
     events = whole.rows[whole.rows["kind"] != Kind.kSlot]
-    kept = records.rows[records.rows["kind"] != Kind.kSlot]
-    assert len(kept) == (events["cycle"] < records.end).sum()
+    rows = records.rows[records.rows["kind"] != Kind.kSlot]
+    assert len(rows) == (events["cycle"] < records.end).sum()

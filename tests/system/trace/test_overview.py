@@ -159,11 +159,11 @@ def test_what_cores_record():
         counted = machine.cluster.events()
     for reason in StallReason:
         if reason is not StallReason.IDLE:  # idle cycles before the start are counted here only
-            found = sum(
+            recorded = sum(
                 records.total(slot_name("core0", slot, reason))
                 for slot in range(config.core.issue_width)
             )
-            assert found == outcome.slots[0][reason.name], reason
+            assert recorded == outcome.slots[0][reason.name], reason
     events = {row.name: records.total(row.name) * row.scale for row in counter_table(config)}
     assert events == counted
     assert records.total("dma_descriptors") == 2

@@ -32,10 +32,10 @@ def test_a_name_must_state_the_format(tmp_path):
 @pytest.mark.parametrize("values", [[], [0], [5, 5], [0, 0, 0, 1, 2, 2, 0], [3, 1, 1, 1, 1]])
 def test_repeated_values_are_stored_once(values):
     spans = repeats(np.array(values, np.int64))
-    found = []
+    decoded = []
     for one in spans:
-        found += [one] if one >= 0 else [found[-1]] * -one
-    assert found == values
+        decoded += [one] if one >= 0 else [decoded[-1]] * -one
+    assert decoded == values
     assert len(spans) <= len(values)
 
 
@@ -231,8 +231,8 @@ def test_a_picture_has_every_track(tmp_path):
 
 def range_of(page):
     """Return the first and the last visible cycle of a page."""
-    found = re.findall(r"[\d,]+", page.locator("#range").inner_text())
-    first, last = (int(number.replace(",", "")) for number in found[:2])
+    numbers = re.findall(r"[\d,]+", page.locator("#range").inner_text())
+    first, last = (int(number.replace(",", "")) for number in numbers[:2])
     return first, last
 
 
@@ -242,7 +242,7 @@ def busy_seconds(page):
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     metrics = session.send("Performance.getMetrics")["metrics"]
     session.detach()
-    return next(each["value"] for each in metrics if each["name"] == "ThreadTime")
+    return next(metric["value"] for metric in metrics if metric["name"] == "ThreadTime")
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def parse_kanata(text):
     lines = [line.split("\t") for line in text.splitlines()]
     assert lines[0] == ["Kanata", "0004"]
     assert lines[1][0] == "C="
-    now, found, begun = int(lines[1][1]), {}, {}
+    now, instructions, begun = int(lines[1][1]), {}, {}
     for command, *fields in lines[2:]:
         if command == "C":
             assert int(fields[0]) > 0
@@ -90,10 +90,10 @@ def parse_kanata(text):
             continue
         number = int(fields[0])
         if command == "I":
-            assert number == len(found)
-            found[number] = {"thread": int(fields[2]), "lanes": {0: [], 1: []}}
+            assert number == len(instructions)
+            instructions[number] = {"thread": int(fields[2]), "lanes": {0: [], 1: []}}
         elif command == "L":
-            found[number][f"label {fields[1]}"] = fields[2]
+            instructions[number][f"label {fields[1]}"] = fields[2]
         elif command == "S":
             lane, name = int(fields[1]), fields[2]
             assert (number, lane) not in begun
@@ -101,13 +101,13 @@ def parse_kanata(text):
         elif command == "E":
             name, start = begun.pop((number, int(fields[1])))
             assert name == fields[2]
-            found[number]["lanes"][int(fields[1])].append((name, start, now))
+            instructions[number]["lanes"][int(fields[1])].append((name, start, now))
         else:
             assert command == "R"
-            assert "end" not in found[number]
-            found[number] |= {"end": now, "rank": int(fields[1]), "kind": int(fields[2])}
+            assert "end" not in instructions[number]
+            instructions[number] |= {"end": now, "rank": int(fields[1]), "kind": int(fields[2])}
     assert not begun
-    return found
+    return instructions
 
 
 def test_kanata_log_has_the_lives(recorded, pipeline, tmp_path):
@@ -175,16 +175,16 @@ def test_retire_log_is_that_of_the_model(recorded, tmp_path):
         r" *(\d+) 0\.(\d+) +(\d+) ([0-9a-f]{8}) ([0-9a-f]{8}) 0x([0-9a-f]+) [^;]*"
         r"(?:; \w+ = ([0-9a-f -]+))?"
     )
-    found, cycles = defaultdict(dict), []
+    logged, cycles = defaultdict(dict), []
     for line in lines[1:]:
         cycle, warp, number, pc, word, mask, values = re.fullmatch(pattern, line).groups()
         cycles.append(int(cycle))
         values = values and [int(value, 16) for value in values.split() if value != "-"]
-        found[int(warp)][int(number)] = (int(pc, 16), int(word, 16), int(mask, 16), values)
+        logged[int(warp)][int(number)] = (int(pc, 16), int(word, 16), int(mask, 16), values)
     assert cycles == sorted(cycles)
     for warp, expected in retired_on_model(CONFIG, PROGRAM).items():
         result = [(pc, word, mask, values) for pc, word, mask, _, values in expected]
-        assert [found[warp][number] for number in range(len(found[warp]))] == result
+        assert [logged[warp][number] for number in range(len(logged[warp]))] == result
 
 
 @pytest.mark.full
@@ -246,7 +246,7 @@ for (let y = 0; y < 900; y += 7) for (let x = 120; x < 1500; x += 40) {
   if (elements.tip.style.display === "block") tips.push(elements.tip.textContent);
 }
 console.log(JSON.stringify({
-  whole, found: elements.found.textContent, tips, range: elements.range.textContent,
+  whole, count: elements.found.textContent, tips, range: elements.range.textContent,
   rows: tracks.map((track) => [track.title, track.rows.map(ranges)]),
   seen: seen([0, 1, 2, 3, 10, 11, 40].map((start) => ({ start, end: start + 1 })), 1, 30, 4)
     .map((span) => span.start),
@@ -275,7 +275,7 @@ def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
     fused = [life for life in pipeline.lives if life.port is Port.FP32 and life.word & 0x7F == 0x43]
     at = sum(life.pc == 0x8000_0040 for life in pipeline.lives)
     assert result["counts"] == [len(fused), len(own), at, at, 0]
-    assert result["found"] == f"1 of {len(fused)}"
+    assert result["count"] == f"1 of {len(fused)}"
     assert result["whole"]["drawn"] > 6 * len(pipeline.lives)
     assert "(docs/pipeline.md#stall-reasons)" in result["about"]["slot 0"]
     for reason in list(StallReason)[1:]:
@@ -297,10 +297,10 @@ def test_search_keys_and_pointer(browser, recorded, tmp_path, width):
     with opened(browser, tmp_path / "trace.html", width) as page:
         assert page.evaluate(OVERFLOW) == 0
         page.locator("#search").fill("fmadd")
-        found = page.locator("#found").inner_text()
-        assert re.fullmatch(r"\d+ found", found)
+        matches = page.locator("#found").inner_text()
+        assert re.fullmatch(r"\d+ found", matches)
         page.keyboard.press("Enter")
-        assert page.locator("#found").inner_text() == f"1 of {found.split()[0]}"
+        assert page.locator("#found").inner_text() == f"1 of {matches.split()[0]}"
         page.locator("#search").blur()
         with drawn_again(page):
             page.keyboard.press("-")

@@ -106,10 +106,10 @@ SHAPES = [((32, 32, 32), 0.3), ((19, 21, 37), 0.0)]  # whole tiles, back-pressur
 @pytest.mark.parametrize(
     ("preset", "memories", "shape", "pause_share"),
     [
-        *(("tiny_matrix", "memories", *each) for each in SHAPES),
+        *(("tiny_matrix", "memories", *case) for case in SHAPES),
         ("tiny_matrix", "macros", *SHAPES[1]),
         pytest.param("tiny_matrix", "macros", *SHAPES[0], marks=pytest.mark.slow),
-        *(pytest.param("matrix", "macros", *each, marks=pytest.mark.slow) for each in SHAPES),
+        *(pytest.param("matrix", "macros", *case, marks=pytest.mark.slow) for case in SHAPES),
     ],
 )
 @pytest.mark.full

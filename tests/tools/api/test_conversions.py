@@ -90,9 +90,9 @@ def test_operands_outside_the_range_are_refused(form, value, words):
     ],
 )
 def test_operands_are_rounded(form, value, expected):
-    found = values_of(as_elements(np.array([[value]]), form), form)
-    assert np.array_equal(found, [[expected]], equal_nan=True)
-    assert np.signbit(found) == np.signbit(expected) or np.isnan(expected)
+    rounded = values_of(as_elements(np.array([[value]]), form), form)
+    assert np.array_equal(rounded, [[expected]], equal_nan=True)
+    assert np.signbit(rounded) == np.signbit(expected) or np.isnan(expected)
 
 
 def test_the_ranges_end_where_rounding_does():

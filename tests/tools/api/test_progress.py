@@ -167,7 +167,7 @@ def test_a_terminal_gets_a_bar_with_elapsed_and_expected_time(clock, monkeypatch
 def test_jupyter_gets_a_bar_if_it_has_widgets(monkeypatch):
     jupyter = SimpleNamespace(is_jupyter=True, is_terminal=False)
     for widgets in (None, object()):
-        monkeypatch.setattr(progress.importlib.util, "find_spec", lambda _, found=widgets: found)
+        monkeypatch.setattr(progress.importlib.util, "find_spec", lambda _, spec=widgets: spec)
         assert progress.shows_bars(jupyter) == (widgets is not None)
 
 

@@ -191,10 +191,10 @@ def test_temporaries_of_running_processes_stay():
         folders = 0
         while folders < 2:  # the second working folder comes in a moment
             assert process.poll() is None
-            kept = temporaries()
-            folders = sum(name.startswith(working_folders.PREFIX) for name in kept)
+            remaining = temporaries()
+            folders = sum(name.startswith(working_folders.PREFIX) for name in remaining)
         assert folders == 2
-        assert "outer-key.lock" in kept
+        assert "outer-key.lock" in remaining
         assert kill(process, group=True)
     cached("other", "new", lambda directory: None)
     assert temporaries(clean=False) == []
@@ -224,7 +224,7 @@ def test_links_are_not_followed(tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "lock").write_text("")
-    (outside / "kept").write_text("")
+    (outside / "outer").write_text("")
     cache_directory().mkdir()
     link = cache_directory() / f"{working_folders.PREFIX}link"
     link.symlink_to(outside)

@@ -20,10 +20,10 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def clock(monkeypatch):
     """Return the seconds that each following step takes."""
-    seconds = SimpleNamespace(each=0.0, now=0.0)
+    seconds = SimpleNamespace(step=0.0, now=0.0)
 
     def monotonic():
-        seconds.now += seconds.each
+        seconds.now += seconds.step
         return seconds.now
 
     monkeypatch.setattr(build_step_module, "time", SimpleNamespace(monotonic=monotonic))
@@ -36,7 +36,7 @@ def test_a_step_is_expected_to_take_as_long_as_before(clock):
     def progress(*step):
         steps.append(step)
 
-    clock.each = 5.0
+    clock.step = 5.0
     with build_step(progress, "verilating", size=100, total=3):
         pass
     assert steps == [("verilating", 0, 3, None)]
@@ -47,7 +47,7 @@ def test_a_step_is_expected_to_take_as_long_as_before(clock):
 
 def test_a_cached_step_is_no_measure_of_others(clock):
     """A tool with a cache of its own takes a fraction of a second, or of its usual time."""
-    for clock.each in (0.1, 223.0, 3.0):
+    for clock.step in (0.1, 223.0, 3.0):
         with build_step(lambda *_: None, "compiling", size=1000):
             pass
     assert expected_seconds("compiling", 1000) == 223.0
@@ -58,7 +58,7 @@ def test_a_cached_step_is_no_measure_of_others(clock):
 
 
 def test_a_step_in_the_background_is_not_remembered(clock, tmp_path):
-    clock.each = 5.0
+    clock.step = 5.0
     with build_step(StepFile(str(tmp_path), "tiny"), "verilating"):
         assert current_steps(str(tmp_path)) == "tiny: verilating"
     assert expected_seconds("verilating", 1) is None

@@ -74,7 +74,7 @@ def test_unknown_files_are_no_entries(root, tmp_path):
     save_value("synth", digest(["b"]), "result")
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "kept").write_text("")
+    (outside / "outer").write_text("")
     unknown = {root / "notes.txt", root / "folder", root / "synth" / "mine.gz", root / "model"}
     unknown |= {root / f"model-{digest(['link'])}", root / "model-123"}
     (root / "notes.txt").write_text("")
@@ -97,18 +97,18 @@ def test_removed_values_leave_no_unknown_folder(root):
 def test_links_in_entries_are_not_followed(root, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "kept").write_bytes(bytes(10_000))
+    (outside / "outer").write_bytes(bytes(10_000))
 
     def build(directory):
         (directory / "link").symlink_to(outside)
-        (directory / "file").symlink_to(outside / "kept")
+        (directory / "file").symlink_to(outside / "outer")
 
     cached("model", digest(["a"]), build)
     (entry,) = entries(root)
     assert entry.size < 1000
     release()
     assert removed(root) == {entry.path}
-    assert (outside / "kept").stat().st_size == 10_000
+    assert (outside / "outer").stat().st_size == 10_000
 
 
 def release():
@@ -155,9 +155,9 @@ def test_an_entry_that_disappears_counts_as_removed(root):
 
 def test_size_of_a_folder_while_files_vanish(tmp_path, monkeypatch):
     (tmp_path / "inner").mkdir()
-    (tmp_path / "kept").write_bytes(b"12345")
-    (tmp_path / "inner" / "kept").write_bytes(b"123")
-    (tmp_path / "inner" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "outer").write_bytes(b"12345")
+    (tmp_path / "inner" / "outer").write_bytes(b"123")
+    (tmp_path / "inner" / "link").symlink_to(tmp_path / "outer")
     own = (tmp_path / "inner" / "link").lstat().st_size
     assert size_of(tmp_path) == 8 + own
     walk = os.walk

@@ -104,7 +104,7 @@ def test_constants_and_enumerations(library):
     interface = library.interface
     names = ("kSize", "kNone", "Point::kSize")
     assert [interface.constant(name) for name in names] == [3, 0xFFFF_FFFF, 2]
-    assert {each.name: each.value for each in interface.enumeration("Colour")} == {
+    assert {member.name: member.value for member in interface.enumeration("Colour")} == {
         "kRed": 0, "kGreen": 4, "kBlue": 5,
     }  # fmt: skip
 

@@ -43,8 +43,8 @@ def test_targets_and_their_marks():
     assert not target(name="x", value=61, limit=60).met
     assert target(name="x", value=61, limit=60, at_least=True).met
     result = {"targets": [target(name="depth", value=61, limit=60, unit="gates").as_dict()]}
-    (found,) = bench("target").targets_of(result)
-    row = [next(iter(column.cells)) for column in bench("target").target_table([found]).columns]
+    (outcome,) = bench("target").targets_of(result)
+    row = [next(iter(column.cells)) for column in bench("target").target_table([outcome]).columns]
     assert row == ["MISSED", "depth", "61 gates", "<= 60 gates"]
 
 
@@ -82,8 +82,8 @@ def test_limits_of_a_command():
     limits = {"mac_utilization": 0.5, "memory.traffic.region.utilization": 0.85}
     command = bench("commands").Command(line="run copy", least=limits, most={"cycles": 10})
     traffic = {"traffic": {"region": {"utilization": 0.75}}}
-    found = command.targets({"mac_utilization": 0.5, "memory": traffic, "cycles": 11})
-    assert [(target.value, target.met) for target in found] == [
+    targets = command.targets({"mac_utilization": 0.5, "memory": traffic, "cycles": 11})
+    assert [(target.value, target.met) for target in targets] == [
         *((0.5, True), (0.75, False), (11, False))
     ]
     assert next(iter(command.targets(dict.fromkeys(["mac_utilization"], 1)))).name == (
@@ -100,6 +100,6 @@ def test_a_command_that_fails_ends_the_benchmark(tmp_path):
 @pytest.mark.full
 def test_a_process_has_its_own_cache(tmp_path):
     command = bench("commands").Command(line="generate tiny_matrix -o verilog", cache="cache")
-    found = command.result(tmp_path)
-    assert found["modules"] > 10 and found["seconds"] > 0 < found["processor_seconds"]
+    outcome = command.result(tmp_path)
+    assert outcome["modules"] > 10 and outcome["seconds"] > 0 < outcome["processor_seconds"]
     assert any((tmp_path / "cache").iterdir()) and (tmp_path / "verilog/tiny_matrix.v").exists()

@@ -44,7 +44,7 @@ def test_the_data_of_spica_are_within_the_limits():
     events = bench("energy_events")
     energies = read_energies()
     assert set(energies.presets) <= {run.preset for run in bench("energy_runs").RUNS}
-    differences = [run["total"] for each in energies.presets.values() for run in each["runs"]]
+    differences = [run["total"] for account in energies.presets.values() for run in account["runs"]]
     assert max(map(abs, differences)) < events.TOTAL
 
 
@@ -55,15 +55,15 @@ def test_a_check_beyond_the_limits_is_missed():
         run(preset="tiny", kernel="gemm", size="9", use="check"): (0.05, 0.25),
         run(preset="tiny", kernel="gemm", size="10", use="fit"): (0.5, 0.0),
     }
-    found = {
-        each: {"gates_pj": 1.0, "total": total, "groups": {"L2": group}}
-        for each, (total, group) in runs.items()
+    errors = {
+        energy_run: {"gates_pj": 1.0, "total": total, "groups": {"L2": group}}
+        for energy_run, (total, group) in runs.items()
     }
-    assert events.missed(found) == [
+    assert events.missed(errors) == [
         "tiny: total of gemm 8 differs by -12.0 %",
         "tiny: L2 of gemm 9 differs by +25.0 %",
     ]
-    assert events.account(found)["runs"] == [
+    assert events.account(errors)["runs"] == [
         {"use": "fit", "runs": 1, "run": "gemm 10", "total": 0.5},
         {"use": "check", "runs": 2, "run": "gemm 8", "total": -0.12},
     ]
@@ -82,9 +82,9 @@ def test_rows_of_machines_that_are_not_at_hand_are_not_fitted():
     before = read_energies()
     own = [run for run in runs if run.preset == "tiny_hetero"]
 
-    def rows(*kept):
-        fixed = events.shared_rows(own, before, lambda run: run.preset in kept)
-        return {(group, config) for group, found in fixed.items() for config in found}
+    def rows(*presets):
+        fixed = events.shared_rows(own, before, lambda run: run.preset in presets)
+        return {(group, config) for group, configs in fixed.items() for config in configs}
 
     blocks = {
         preset: {(block.group, block.config) for block in event_blocks(PRESETS[preset])}

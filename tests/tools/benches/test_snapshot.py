@@ -60,20 +60,20 @@ def record_names(monkeypatch, names, *kinds):
         )
 
 
-def pairs(found):
+def pairs(selected):
     """Return the pairs of kernel and preset among cases."""
-    return {(case.kernel, case.preset) for case in found if isinstance(case, cases.RunCase)}
+    return {(case.kernel, case.preset) for case in selected if isinstance(case, cases.RunCase)}
 
 
 def test_every_preset_and_every_kernel_has_its_cases():
-    found = Selection().cases()
-    names = [case.name for case in found]
+    selected = Selection().cases()
+    names = [case.name for case in selected]
     assert len(set(names)) == len(names)
-    assert pairs(found) == set(itertools.product(kernel_names(), PRESETS))
+    assert pairs(selected) == set(itertools.product(kernel_names(), PRESETS))
     for kind in ("config", "Verilog", "area"):
         assert {f"{kind} of {preset}" for preset in PRESETS} <= set(names)
     assert all(f"gemm 64x64x64 on {preset}, driver host" in names for preset in ("tiny", "virgo"))
-    runs = [case for case in found if isinstance(case, cases.RunCase)]
+    runs = [case for case in selected if isinstance(case, cases.RunCase)]
     assert all(
         len({case.options["size"] for case in runs if case.kernel == kernel}) >= 2
         for kernel in kernel_names()
@@ -86,9 +86,9 @@ def test_a_new_preset_and_a_new_kernel_have_their_cases(monkeypatch, tmp_path):
     shutil.copytree(f"{kernels.__path__[0]}/sgemm", folder)
     monkeypatch.setattr(kernels, "__path__", [*kernels.__path__, str(tmp_path)])
     monkeypatch.setattr("spica.kernels.kernel.__file__", str(tmp_path / "kernel.py"))
-    found = Selection(is_quick=True).cases()
-    assert ("hadamard", "tiny_new") in pairs(found)
-    names = {case.name for case in found}
+    selected = Selection(is_quick=True).cases()
+    assert ("hadamard", "tiny_new") in pairs(selected)
+    names = {case.name for case in selected}
     assert {"hadamard 16x16x16 on tiny_new", "hadamard 13x17x11 on tiny_new"} <= names
     assert {"config of tiny_new", "Verilog of tiny_new", "area of tiny_new"} <= names
 

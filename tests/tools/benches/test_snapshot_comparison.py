@@ -152,10 +152,10 @@ def test_areas_and_depths_of_groups_memories_and_blocks():
     )
     whole = {"cells": 21, "nand2": 1.0, "flip_flops": 15, "sram_bits": 3 * shape.bits, "depth": 11}
     measured = Measurement(name="tiny", area=None, blocks=(block,), **whole)
-    found = facts.area_facts(area_report(measured))
+    area_facts = facts.area_facts(area_report(measured))
     depths = {"depth": 11, "groups.shared memory.depth": 9, "blocks.bank_1.depth": 9}
-    assert found["depth"] == depths
-    area = found["area"]
+    assert area_facts["depth"] == depths
+    area = area_facts["area"]
     assert area["cells"] == 21 and area["blocks.bank_1.cells"] == 7
     assert area["blocks.bank_1.nand2"] == 0.333333333333
     assert area["groups.shared memory.instances"] == 3

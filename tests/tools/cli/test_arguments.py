@@ -30,9 +30,9 @@ def folder(tmp_path, monkeypatch):
 def test_numbers_and_arrays(folder):
     arguments = "--arg x.npy --arg 0x5 --arg -1.5 --dump 0=y.npy"
     assert run_spica(f"{RUN} {arguments}") == 0
-    found = np.load("y.npy")
-    assert found.dtype == np.float32
-    assert np.array_equal(found, np.arange(5) * np.float32(-1.5))
+    stored = np.load("y.npy")
+    assert stored.dtype == np.float32
+    assert np.array_equal(stored, np.arange(5) * np.float32(-1.5))
 
 
 def test_arguments_that_are_read_and_not_given(folder, capsys):

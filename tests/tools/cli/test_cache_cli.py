@@ -100,7 +100,7 @@ def test_entries_beyond_a_size_are_removed_by_age(capsys, root):
 
 
 def test_removals_are_reported(capsys, root):
-    (root / "notes.txt").write_text("kept")
+    (root / "notes.txt").write_text("own")
     (root / f"{PREFIX}old").mkdir()
     os.utime(root / f"{PREFIX}old", (1000, 1000))
     assert run_spica("doctor --cache --prune-older 2d --prune-to 1MB") == 0
@@ -108,7 +108,7 @@ def test_removals_are_reported(capsys, root):
         "Removed 3 entries, 9.0 MB: 1 program, 1 emission, 1 model. "
         "Removed 1 leftovers of killed builds." in capsys.readouterr().out
     )
-    assert (root / "notes.txt").read_text() == "kept"
+    assert (root / "notes.txt").read_text() == "own"
 
 
 def test_an_absent_cache_is_empty(capsys, tmp_path, monkeypatch):

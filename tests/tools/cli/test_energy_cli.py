@@ -139,9 +139,11 @@ def test_energy_is_the_sum_of_groups(result):
         row = energies.find(block)
         counts = EventCounts(result, CONFIG)
         for events in (row.clock_pj, row.logic_pj, row.memory_pj):
-            for name, each in events.items():
+            for name, energies_of_event in events.items():
                 clock = name.removesuffix("_cycles")
-                total += each * (cycles[clock] if clock in cycles else counts.count(block, name))
+                total += energies_of_event * (
+                    cycles[clock] if clock in cycles else counts.count(block, name)
+                )
         leakage += row.leakage_nw
         if block.group == "mesh":
             assert counts.count(block, "matrix_active") == counters["matrix_active"]
@@ -155,8 +157,10 @@ def test_energy_is_the_sum_of_groups(result):
     assert energy["energy_delay_js"] == pytest.approx(total * 1e-12 * microseconds * 1e-6)
     assert energy["dram"]["total_pj"] == 8 * 4.0 * energy["dram"]["bytes"]
     ungated = energy["ungated_clock_pj"] / result["run_cycles"]
-    found = (energies.find(block).clock_pj for block in event_blocks(CONFIG))
-    assert ungated == pytest.approx(sum(sum(each.values()) for each in found))
+    clock_energies = (energies.find(block).clock_pj for block in event_blocks(CONFIG))
+    assert ungated == pytest.approx(
+        sum(sum(energies_of_event.values()) for energies_of_event in clock_energies)
+    )
 
 
 def test_the_report_has_the_differences_of_the_preset(result):
@@ -230,8 +234,8 @@ def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
     capsys.readouterr()
     assert run_spica(f"compare {common} --no-area --json {page}") == 0
     rows = {
-        (each["section"], each["name"]): each["values"][0]
-        for each in json.loads(page.read_text())["figures"]
+        (figure["section"], figure["name"]): figure["values"][0]
+        for figure in json.loads(page.read_text())["figures"]
     }
     assert rows["energy", "total_pj"] == pytest.approx(total)
     groups = [value for (section, _), value in rows.items() if section == "energy_groups"]

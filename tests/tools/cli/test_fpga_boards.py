@@ -142,13 +142,13 @@ def test_a_bitstream(tmp_path, capsys):
     folder, result = tmp_path / "build", tmp_path / "result.json"
     arguments = f"fpga icebreaker --preset nano -o {folder}"
     assert run_spica(f"{arguments} --json {result}") == 0
-    found = json.loads(result.read_text())
-    assert found["simulated"]["verdict"] == "pass"
-    assert found["fmax_hertz"] >= found["clock_hertz"] == 12e6
-    assert 500 < found["utilization"]["ICESTORM_LC"]["used"] < 5280
-    assert found["critical_path"]
+    built = json.loads(result.read_text())
+    assert built["simulated"]["verdict"] == "pass"
+    assert built["fmax_hertz"] >= built["clock_hertz"] == 12e6
+    assert 500 < built["utilization"]["ICESTORM_LC"]["used"] < 5280
+    assert built["critical_path"]
     printed = capsys.readouterr().out
-    assert f"spica pass {found['simulated']['cycles']:08x}" in printed
+    assert f"spica pass {built['simulated']['cycles']:08x}" in printed
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     unpack = [sys.executable, "-c", UNPACK, "design.bit", "design.asc"]
     subprocess.run(unpack, cwd=folder, check=True)

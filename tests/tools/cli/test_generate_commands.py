@@ -31,13 +31,18 @@ def rows():
 
 
 def test_json_has_the_commands_of_the_schedule(exported, rows):
-    found = json.loads(exported["tiny_matrix_gemm.json"])
+    description = json.loads(exported["tiny_matrix_gemm.json"])
     listed = [
-        (Operation[each["operation"].upper()], each["address"], each["data"], each["mask"])
-        for each in found["commands"]
+        (
+            Operation[command["operation"].upper()],
+            command["address"],
+            command["data"],
+            command["mask"],
+        )
+        for command in description["commands"]
     ]
     assert listed == rows
-    assert found["matrices"]["b"] == {
+    assert description["matrices"]["b"] == {
         "address": GemmProblem.placed(**SIZES).b_base,
         "rows": 40,
         "columns": 12,
@@ -47,11 +52,11 @@ def test_json_has_the_commands_of_the_schedule(exported, rows):
 
 
 def test_every_command_has_the_name_of_its_register(exported):
-    found = json.loads(exported["tiny_matrix_gemm.json"])["commands"]
-    starts = [each for each in found if each["register"] == "dma.start"]
+    description = json.loads(exported["tiny_matrix_gemm.json"])["commands"]
+    starts = [command for command in description if command["register"] == "dma.start"]
     assert starts
-    assert {each["address"] for each in starts} == {DMA_BASE + DMA["start"].offset}
-    assert all("." in each["register"] for each in found)
+    assert {command["address"] for command in starts} == {DMA_BASE + DMA["start"].offset}
+    assert all("." in command["register"] for command in description)
 
 
 def test_c_header_has_the_commands_of_the_schedule(exported, rows):

@@ -50,12 +50,12 @@ def modules_of(verilog):
     """Return signals and instances of each module of a design."""
     signals, instances, module = defaultdict(set), defaultdict(dict), ""
     for line in verilog.splitlines():
-        if found := re.match(r"module (\S+?) ?\(", line):
-            module = found[1]
-        elif found := re.match(r"  (?:input|output|wire|reg) (?:\[\S+ )?(\S+?)[ ;]", line):
-            signals[module].add(found[1])
-        elif found := re.match(r"  (\S+) +(\S+) +\($", line):
-            instances[module][found[2]] = found[1]
+        if match := re.match(r"module (\S+?) ?\(", line):
+            module = match[1]
+        elif match := re.match(r"  (?:input|output|wire|reg) (?:\[\S+ )?(\S+?)[ ;]", line):
+            signals[module].add(match[1])
+        elif match := re.match(r"  (\S+) +(\S+) +\($", line):
+            instances[module][match[2]] = match[1]
     return signals, instances
 
 
@@ -100,12 +100,12 @@ def test_signals_are_those_of_the_page(page, tmp_path):
     for step in page.steps(records):
         for name, value in step.signals.items():
             # Ports of the top have two underscores in their names before emission.
-            found = [
+            signals = [
                 known for known in names if known.replace("__", "_") == name.replace("__", "_")
             ]
-            assert found, name
+            assert signals, name
             # The harness starts a cycle before the cores.
-            assert {samples[step.cycle + 1][names[one]] for one in found} == {value}, (step, name)
+            assert {samples[step.cycle + 1][names[one]] for one in signals} == {value}, (step, name)
 
 
 def test_command_of_the_page_parses(page):

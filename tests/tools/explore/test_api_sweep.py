@@ -38,8 +38,8 @@ def test_machines_may_be_configs(cache):
     assert seen[0] == ("sweep", 0, 1) and seen[-1][:3] == ("sweep", 1, 1)
     seen.clear()
     machines = {"own": override(PRESETS["tiny"], ["core.l1d.mshrs=6"])}
-    found = spica.compare("vecadd", machines, n=50, area=False, **options)
-    assert found.report()["machines"][0]["result"]["preset"] == "own"
+    comparison = spica.compare("vecadd", machines, n=50, area=False, **options)
+    assert comparison.report()["machines"][0]["result"]["preset"] == "own"
     assert seen[0][0] == "checking the problem" and seen[-1][:3] == ("sweep", 1, 1)
 
 
@@ -91,18 +91,18 @@ def test_energy_of_points():
     options = {"m": 16, "n": 16, "k": 16, "jobs": 1, "progress": False}
     frame = spica.sweep("gemm", "tiny_matrix", energy=True, **options)
     assert frame.energy_pj[0] == pytest.approx(frame.pj_per_mac[0] * 16**3)
-    found = spica.compare("gemm", ["tiny_matrix"], energy=True, area=False, **options)
-    rows = {(each.section, each.name): each.values[0] for each in found.figures}
+    comparison = spica.compare("gemm", ["tiny_matrix"], energy=True, area=False, **options)
+    rows = {(figure.section, figure.name): figure.values[0] for figure in comparison.figures}
     assert rows["energy", "total_pj"] == pytest.approx(frame.energy_pj[0])
     with pytest.raises(UserError, match=r"energy=True needs engine verilator, not iss"):
         spica.sweep("vecadd", "tiny", energy=True, n=50, **ISS)
 
 
 def test_figures_are_those_of_the_runs(cache):
-    found = spica.compare("vecadd", ["tiny", "tiny,core.warps=8"], n=50, area=False, **ISS)
-    assert found.is_passed and found.names == ["tiny", "tiny,core.warps=8"]
-    (retired,) = [figure for figure in found.figures if figure.name == "retired"]
-    results = [row.record.result for row in found.rows]
+    comparison = spica.compare("vecadd", ["tiny", "tiny,core.warps=8"], n=50, area=False, **ISS)
+    assert comparison.is_passed and comparison.names == ["tiny", "tiny,core.warps=8"]
+    (retired,) = [figure for figure in comparison.figures if figure.name == "retired"]
+    results = [row.record.result for row in comparison.rows]
     assert list(retired.values) == [result["instructions"]["warp"] for result in results]
     assert retired.ratios[1] == retired.values[1] / retired.values[0]
-    assert "| retired |" in found.markdown()
+    assert "| retired |" in comparison.markdown()

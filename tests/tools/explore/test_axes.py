@@ -27,8 +27,8 @@ def test_values_in_parentheses_keep_their_commas():
 
 def test_the_last_field_changes_first():
     axes = parsed_axes(["a=1,2", "b=3,4"])
-    found = [tuple(each.values()) for each in combinations(axes)]
-    assert found == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4")]
+    points = [tuple(point.values()) for point in combinations(axes)]
+    assert points == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4")]
     assert list(combinations([])) == [{}]
 
 

@@ -242,9 +242,9 @@ def test_front_holds_the_points_that_none_dominates(better, seed):
         for number, point in enumerate(points)
         if not any(dominates(other, point, better) for other in points)
     }
-    found = front(points, better)
-    assert set(found) == expected and len(found) == len(expected)
-    along = [points[number][0] for number in found]
+    front_numbers = front(points, better)
+    assert set(front_numbers) == expected and len(front_numbers) == len(expected)
+    along = [points[number][0] for number in front_numbers]
     assert along == sorted(along, reverse=better[0] == MORE)
 
 

@@ -28,12 +28,12 @@ def compared(tmp_path, command, code=0):
 
 def value_of(report, section, name):
     """Return the values of a figure."""
-    (found,) = [
+    (entry,) = [
         figure
         for figure in report["figures"]
         if (figure["section"], figure["name"]) == (section, name)
     ]
-    return found["values"]
+    return entry["values"]
 
 
 def test_a_column_per_machine_has_the_figures_of_its_run(cache, tmp_path, capsys):

@@ -42,7 +42,7 @@ ROWS = [
     row_of("bad", made_up("bad", cycles=7, polling=0, units=None, verdict=FAIL)),
     row_of("cores", made_up("cores", cycles=50, polling=None, units=None)),
 ]
-FIGURES = {(each.section, each.name): each for each in figures_of_rows(ROWS)}
+FIGURES = {(figure.section, figure.name): figure for figure in figures_of_rows(ROWS)}
 
 
 def comparison_of(rows):
@@ -131,8 +131,8 @@ def test_a_value_is_shown_by_its_kind():
     assert shown(FIGURES["speed", "operations_per_cycle"], 2.5) == "2.500"
     assert shown(FIGURES["speed", "cycles"], None) == "-"
     energy = replace(FIGURES["speed", "cycles"], kind=PICOJOULES)
-    found = [shown(energy, value) for value in (1_694_928_012, 2.5e6, 999.4, 0)]
-    assert found == ["1.695 mJ", "2.5 uJ", "999.4 pJ", "0 pJ"]
+    cells = [shown(energy, value) for value in (1_694_928_012, 2.5e6, 999.4, 0)]
+    assert cells == ["1.695 mJ", "2.5 uJ", "999.4 pJ", "0 pJ"]
 
 
 def test_remarks_name_the_failure_and_the_memory():
@@ -153,8 +153,8 @@ def test_areas_are_those_of_named_numerics():
     cells = "systolic_ws fp16 | virgo_hmma fp16 |  | - |  | systolic_ws fp16 |  |"
     at = lines.index(f"| numerics of products | {cells}")
     assert lines[at - 1].startswith("| **area** |")
-    found = [machine["numerics"] for machine in comparison.report()["machines"]]
-    assert found == [["systolic_ws fp16"], ["virgo_hmma fp16"], [], ["systolic_ws fp16"]]
+    numerics = [machine["numerics"] for machine in comparison.report()["machines"]]
+    assert numerics == [["systolic_ws fp16"], ["virgo_hmma fp16"], [], ["systolic_ws fp16"]]
     shown_texts = texts_of(svg(comparison_chart(comparison)))
     assert {
         "numerics of products: systolic_ws fp16 (one, cores)",
@@ -172,11 +172,11 @@ def test_markdown_has_a_column_for_each_machine():
 
 def bars_of(rows):
     """Return length and colour of each bar of a chart by its row and its machine."""
-    found = {}
+    bars = {}
     for values, bar in marks_of(svg(comparison_chart(comparison_of(rows))), "bar"):
         place = values["label"], values["side"], values["figure"]
-        found[place] = length_of(bar), bar.get("fill")
-    return found
+        bars[place] = length_of(bar), bar.get("fill")
+    return bars
 
 
 def test_bars_have_the_lengths_of_their_values():

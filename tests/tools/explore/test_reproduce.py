@@ -70,7 +70,7 @@ def outcome(run, verdict=PASS):
         }
     if run.preset in ENERGIES:
         groups, power = ENERGIES[run.preset]
-        sums = {group: {"total_pj": each} for group, each in groups.items()}
+        sums = {group: {"total_pj": picojoules} for group, picojoules in groups.items()}
         result["energy"] = {
             **{"total_pj": sum(groups.values()), "pj_per_mac": 1.0, "energy_delay_js": 1.0},
             **{"power_mw": power, "by_group": sums, "fit": None},
@@ -88,56 +88,65 @@ def reproduced_of(name, sizes=SIZES, failed=()):
     return Reproduced(table, runs, rows)
 
 
-def entries_of(found, label):
+def entries_of(reproduction, label):
     """Return the measured and the published figures of a line."""
-    own = [entry for entry in found.entries if entry.label == label]
+    own = [entry for entry in reproduction.entries if entry.label == label]
     return [entry.ours for entry in own], [entry.published for entry in own]
 
 
 def test_utilisations_stand_beside_those_of_table_3():
-    found = reproduced_of("table3")
-    assert entries_of(found, "Volta-style") == ([0.7] * 3, [0.256, 0.303, 0.303])
-    assert entries_of(found, "Virgo") == ([0.95] * 3, [0.661, 0.779, 0.865])
-    assert dict(found.lines())["Hopper-style"][:2] == ["90.00 %", "60.50 %"]
+    reproduction = reproduced_of("table3")
+    assert entries_of(reproduction, "Volta-style") == ([0.7] * 3, [0.256, 0.303, 0.303])
+    assert entries_of(reproduction, "Virgo") == ([0.95] * 3, [0.661, 0.779, 0.865])
+    assert dict(reproduction.lines())["Hopper-style"][:2] == ["90.00 %", "60.50 %"]
 
 
 def test_reads_of_shared_memory_are_in_mib():
-    found = reproduced_of("table4", SIZES[:1])
+    reproduction = reproduced_of("table4", SIZES[:1])
     counted = (10 + 5) * 4 / 2**20
-    assert entries_of(found, "Hopper-style") == ([counted], [4.0])
+    assert entries_of(reproduction, "Hopper-style") == ([counted], [4.0])
 
 
 def test_instructions_are_shares_of_those_of_another_design():
-    found = reproduced_of("instructions", (512,))
-    assert entries_of(found, "Virgo to Volta-style") == ([20 / 1000], [0.005])
-    assert entries_of(found, "Virgo to Hopper-style, without polling") == ([10 / 160], [None])
+    reproduction = reproduced_of("instructions", (512,))
+    assert entries_of(reproduction, "Virgo to Volta-style") == ([20 / 1000], [0.005])
+    assert entries_of(reproduction, "Virgo to Hopper-style, without polling") == (
+        [10 / 160],
+        [None],
+    )
 
 
 def test_areas_stand_beside_those_of_figure_7():
-    found = reproduced_of("figure7", SIZES[:1])
-    assert entries_of(found, "Virgo to Volta-style") == ([0.5], [0.999])
-    assert entries_of(found, "Virgo to Hopper-style") == ([0.8], [1.03])
-    assert entries_of(found, "Virgo to Ampere-style") == ([0.4], [None])
-    assert entries_of(found, "shared memory of Virgo") == ([0.15], [0.055])
+    reproduction = reproduced_of("figure7", SIZES[:1])
+    assert entries_of(reproduction, "Virgo to Volta-style") == ([0.5], [0.999])
+    assert entries_of(reproduction, "Virgo to Hopper-style") == ([0.8], [1.03])
+    assert entries_of(reproduction, "Virgo to Ampere-style") == ([0.4], [None])
+    assert entries_of(reproduction, "shared memory of Virgo") == ([0.15], [0.055])
 
 
 def test_two_units_are_compared_at_once_and_one_after_the_other():
-    found = reproduced_of("heterogeneous", SIZES[:1])
+    reproduction = reproduced_of("heterogeneous", SIZES[:1])
     first, second = (unit.macs for unit in PRESETS["virgo_hetero"].units)
     apart = (900 * first + 250 * second) / (1000 * first + 500 * second)
     both = (0.8 * first + 0.2 * second) / (first + second)
-    assert entries_of(found, "one after the other") == ([pytest.approx(apart)], [0.597])
-    assert entries_of(found, "both at once") == ([pytest.approx(both)], [0.595])
-    assert [run.product["units"] for run in found.runs] == [(0, 1), (0,), (1,)]
-    assert {run.config for run in found.runs} == {PRESETS["virgo_hetero"]}
+    assert entries_of(reproduction, "one after the other") == ([pytest.approx(apart)], [0.597])
+    assert entries_of(reproduction, "both at once") == ([pytest.approx(both)], [0.595])
+    assert [run.product["units"] for run in reproduction.runs] == [(0, 1), (0,), (1,)]
+    assert {run.config for run in reproduction.runs} == {PRESETS["virgo_hetero"]}
 
 
 def test_power_and_energy_stand_beside_those_of_figure_8():
-    found = reproduced_of("figure8", (512,))
-    assert entries_of(found, "power, Virgo to Ampere-style") == ([3 / 5], [pytest.approx(0.327)])
-    assert entries_of(found, "energy, Virgo to Hopper-style") == ([0.5], [pytest.approx(0.675)])
-    assert entries_of(found, "energy, Virgo to Volta-style") == ([50 / 120], [None])
-    assert all(run.energy is not None for run in found.runs)
+    reproduction = reproduced_of("figure8", (512,))
+    assert entries_of(reproduction, "power, Virgo to Ampere-style") == (
+        [3 / 5],
+        [pytest.approx(0.327)],
+    )
+    assert entries_of(reproduction, "energy, Virgo to Hopper-style") == (
+        [0.5],
+        [pytest.approx(0.675)],
+    )
+    assert entries_of(reproduction, "energy, Virgo to Volta-style") == ([50 / 120], [None])
+    assert all(run.energy is not None for run in reproduction.runs)
 
 
 def test_parts_of_the_energy():
@@ -155,40 +164,40 @@ def test_parts_of_the_energy():
 
 
 def test_energy_of_attention_stands_beside_figure_12():
-    found = reproduced_of("figure12", (1024,))
-    energy = entries_of(found, "energy, Virgo, FP32 to Ampere-style, FP32")
+    reproduction = reproduced_of("figure12", (1024,))
+    energy = entries_of(reproduction, "energy, Virgo, FP32 to Ampere-style, FP32")
     assert energy == ([100 / 250], [pytest.approx(0.494)])
-    assert entries_of(found, "Ampere-style, FP32: cores")[0] == [0.8]
+    assert entries_of(reproduction, "Ampere-style, FP32: cores")[0] == [0.8]
 
 
 def test_components_are_all_groups():
     for parts in (COMPONENTS, {**CORE_STAGES, **MATRIX_PARTS}):
-        groups = [group for each in parts.values() for group in each]
+        groups = [group for names in parts.values() for group in names]
         assert len(groups) == len(set(groups))
-    assert {group for each in COMPONENTS.values() for group in each} == set(GROUPS)
+    assert {group for names in COMPONENTS.values() for group in names} == set(GROUPS)
 
 
 def test_a_failed_design_has_a_reason_in_place_of_figures():
-    found = reproduced_of("instructions", (256,), failed=("hopper",))
-    assert not found.is_passed
-    assert entries_of(found, "Virgo to Hopper-style") == ([None], [0.08])
-    assert entries_of(found, "Virgo to Volta-style")[0] == [0.02]
-    assert found.notes[0] == "hopper, 256: fail. c: 3 of 64 elements are wrong"
-    assert dict(found.lines())["Virgo to Hopper-style"] == ["-", "8.00 %"]
+    reproduction = reproduced_of("instructions", (256,), failed=("hopper",))
+    assert not reproduction.is_passed
+    assert entries_of(reproduction, "Virgo to Hopper-style") == ([None], [0.08])
+    assert entries_of(reproduction, "Virgo to Volta-style")[0] == [0.02]
+    assert reproduction.notes[0] == "hopper, 256: fail. c: 3 of 64 elements are wrong"
+    assert dict(reproduction.lines())["Virgo to Hopper-style"] == ["-", "8.00 %"]
 
 
 @pytest.mark.parametrize("name", REPRODUCTIONS)
 def test_reports_have_every_figure(name):
-    found = reproduced_of(name, REPRODUCTIONS[name].sizes, failed=("ampere",))
-    report = json.loads(json.dumps(found.report(), allow_nan=False))
-    assert report["figures"] == [dataclasses.asdict(entry) for entry in found.entries]
-    text = found.markdown()
-    for label, cells in found.lines():
+    reproduction = reproduced_of(name, REPRODUCTIONS[name].sizes, failed=("ampere",))
+    report = json.loads(json.dumps(reproduction.report(), allow_nan=False))
+    assert report["figures"] == [dataclasses.asdict(entry) for entry in reproduction.entries]
+    text = reproduction.markdown()
+    for label, cells in reproduction.lines():
         assert f"| {label} | {' | '.join(cells)} |" in text
-    texts = texts_of(svg(stacked_charts(found.title, found.charts())))
+    texts = texts_of(svg(stacked_charts(reproduction.title, reproduction.charts())))
     for size in REPRODUCTIONS[name].sizes:
-        assert found.table.head(size) in texts
-    assert {found.shown(entry.ours) for entry in found.entries} <= set(texts)
+        assert reproduction.table.head(size) in texts
+    assert {reproduction.shown(entry.ours) for entry in reproduction.entries} <= set(texts)
 
 
 @pytest.fixture
@@ -296,4 +305,6 @@ def test_differences_name_experiments_that_exist(name):
             assert (root / "bench" / f"{module}.py").exists()
         for page, head in re.findall(r"(docs/\w+\.md)(?:#([a-z-]+))?", sentence):
             heads = re.findall(r"^#+ (.*)$", (root / page).read_text(), re.MULTILINE)
-            assert not head or head in [each.lower().replace(" ", "-") for each in heads]
+            assert not head or head in [
+                head_of_table.lower().replace(" ", "-") for head_of_table in heads
+            ]

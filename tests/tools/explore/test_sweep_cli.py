@@ -30,8 +30,8 @@ def rows_of(path):
 
 def records_of(cache):
     """Return the stored records of a cache with their times of change."""
-    found = [*cache.glob("sweep-*/record.json")]
-    return {path: path.stat().st_mtime_ns for path in found}
+    paths = [*cache.glob("sweep-*/record.json")]
+    return {path: path.stat().st_mtime_ns for path in paths}
 
 
 @pytest.mark.full
@@ -176,13 +176,13 @@ def test_stored_points_are_not_run_again(cache, tmp_path, capsys, monkeypatch):
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
     half = "--preset tiny --over core.l1d.mshrs=4,5"
     assert run_spica(f"{SWEEP} {half}") == 0
-    kept = records_of(cache)
+    before = records_of(cache)
     capsys.readouterr()
     assert run_spica(f"{SWEEP} {POINTS} --dry-run") == 0
     assert capsys.readouterr().out.count("stored") == 2
-    assert records_of(cache) == kept
+    assert records_of(cache) == before
     assert run_spica(f"{SWEEP} {POINTS} --csv {first}") == 0
-    assert records_of(cache).items() > kept.items()
+    assert records_of(cache).items() > before.items()
     monkeypatch.setattr("spica.explore.sweep.sweep.workers", None)  # nothing is left for workers
     assert run_spica(f"{SWEEP} {POINTS} --csv {second}") == 0
     assert first.read_bytes() == second.read_bytes()
@@ -210,11 +210,11 @@ def test_a_sweep_killed_twice_continues(cache, tmp_path):
             time.sleep(0.01)
         process.kill()
         process.wait()
-        kept = records_of(cache)
-        assert count <= len(kept) < 5
+        before = records_of(cache)
+        assert count <= len(before) < 5
         assert not table.exists()
     assert run_spica(f"{LONG} --jobs 2 --csv {table}") == 0
-    assert records_of(cache).items() > kept.items()
+    assert records_of(cache).items() > before.items()
     killed = table.read_bytes()
     for record in records_of(cache):
         shutil.rmtree(record.parent)
@@ -238,10 +238,10 @@ def test_a_full_disk_ends_the_sweep_with_a_sentence(cache, tmp_path, capsys, mon
         assert run_spica(f"{SWEEP} {POINTS} --csv {table}") == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert "No space left on device" in said and said.startswith("spica: ")
-    kept = records_of(cache)
-    assert len(kept) == 2 and not table.exists()
+    before = records_of(cache)
+    assert len(before) == 2 and not table.exists()
     assert run_spica(f"{SWEEP} {POINTS} --csv {table}") == 0
-    assert len(rows_of(table)) == 4 and records_of(cache).items() > kept.items()
+    assert len(rows_of(table)) == 4 and records_of(cache).items() > before.items()
 
 
 @pytest.mark.parametrize(

@@ -61,18 +61,18 @@ def planned(monkeypatch):
 
 
 def test_each_restriction_is_measured_alone_and_with_those_before_it(planned):
-    found = waterfall(sizes=(256,))
-    steps = {step.label: step for step in found.steps if step.design == "volta"}
-    alone = [steps[each.label].alone for each in RESTRICTIONS]
+    measured = waterfall(sizes=(256,))
+    steps = {step.label: step for step in measured.steps if step.design == "volta"}
+    alone = [steps[restriction.label].alone for restriction in RESTRICTIONS]
     assert alone == pytest.approx([0.8, 0.7, 0.87, 0.75, 0.65])
-    together = [steps[each.label].together for each in RESTRICTIONS]
+    together = [steps[restriction.label].together for restriction in RESTRICTIONS]
     assert together == pytest.approx([0.8, 0.6, 0.57, 0.42, 0.32])
-    assert found.rest("volta", 256) == pytest.approx(0.32 - 0.256)
+    assert measured.rest("volta", 256) == pytest.approx(0.32 - 0.256)
 
 
 def test_a_restriction_that_does_not_concern_a_design_is_not_run(planned):
-    found = waterfall(sizes=(256,))
-    steps = {step.label: step for step in found.steps if step.design == "virgo"}
+    measured = waterfall(sizes=(256,))
+    steps = {step.label: step for step in measured.steps if step.design == "virgo"}
     assert steps[NARROW.label].alone is None
     assert steps[NARROW.label].together == steps[ISSUE.label].together == pytest.approx(0.57)
     runs, _ = planned
@@ -99,8 +99,8 @@ def test_restrictions_change_what_they_say_and_nothing_else():
 
 
 def test_energies_are_of_the_restrictions_that_concern_a_design(planned):
-    found = waterfall(sizes=(256,))
-    rows = {len(row["restrictions"]): row["virgo_to"] for row in found.report()["energy"]}
+    measured = waterfall(sizes=(256,))
+    rows = {len(row["restrictions"]): row["virgo_to"] for row in measured.report()["energy"]}
     assert rows[0]["hopper"]["energy"] == pytest.approx(20 / 30)
     assert rows[1]["volta"]["energy"] == pytest.approx(20 / 60)
     virgo, volta = 20 / 0.57, 60 / 0.32
@@ -110,8 +110,8 @@ def test_energies_are_of_the_restrictions_that_concern_a_design(planned):
 
 
 def test_a_matrix_unit_can_take_the_energy_of_the_tensor_units(planned):
-    found = waterfall(sizes=(256,))
-    rows = [row["virgo_with_equal_units_to"] for row in found.report()["energy"]]
+    measured = waterfall(sizes=(256,))
+    rows = [row["virgo_with_equal_units_to"] for row in measured.report()["energy"]]
     assert rows[0]["hopper"]["energy"] == pytest.approx((20 - 12 + 7) / 30)
     virgo, volta = (20 - 12) / 0.57 + 5 / 0.32, 60 / 0.32
     last = rows[-1]["volta"]
@@ -134,20 +134,22 @@ def test_a_failed_design_has_no_energy(planned):
 def test_reports_have_every_figure(planned):
     _, failed = planned
     failed.append("hopper")
-    found = waterfall(sizes=(256, 512))
-    assert not found.is_passed
-    assert found.notes[0].startswith("hopper, 256: fail.")
-    report = json.loads(json.dumps(found.report(), allow_nan=False))
+    measured = waterfall(sizes=(256, 512))
+    assert not measured.is_passed
+    assert measured.notes[0].startswith("hopper, 256: fail.")
+    report = json.loads(json.dumps(measured.report(), allow_nan=False))
     assert len(report["steps"]) == 2 * len(DESIGNS) * len(RESTRICTIONS)
-    rest = {(each["design"], each["size"]): each["not_explained"] for each in report["designs"]}
+    rest = {
+        (design["design"], design["size"]): design["not_explained"] for design in report["designs"]
+    }
     assert rest["hopper", 256] is None
     assert rest["virgo", 512] == pytest.approx(0.57 - 0.779)
-    text = found.markdown()
-    for title, heads, lines in found.tables:
+    text = measured.markdown()
+    for title, heads, lines in measured.tables:
         assert f"## {title}" in text and f"| restriction | {' | '.join(heads)} |" in text
         for label, cells in lines:
             assert f"| {label} | {' | '.join(cells)} |" in text
-    texts = texts_of(svg(stacked_charts(found.title, found.charts())))
+    texts = texts_of(svg(stacked_charts(measured.title, measured.charts())))
     assert "Virgo, 512 x 512 x 512" in texts and "77.90 %" in texts
 
 

@@ -63,11 +63,11 @@ def imported_files(file, text):
         base = package[: len(package) - node.level + 1]
         base += tuple(node.module.split(".")) if node.module else ()
         for alias in node.names:
-            found = module_file((*base, alias.name)) or module_file(base)
-            if found is None and base:
+            imported = module_file((*base, alias.name)) or module_file(base)
+            if imported is None and base:
                 raise AssertionError(f"{file}: nothing is called {'.'.join(base)}.{alias.name}")
-            if found is not None:
-                yield found
+            if imported is not None:
+                yield imported
 
 
 def included_files(file, text):

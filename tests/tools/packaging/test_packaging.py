@@ -136,12 +136,12 @@ def test_rooms_import_each_other_relatively(path):
 
 
 def test_every_package_is_distributed():
-    found = {
+    packages = {
         ".".join(("spica", *path.parent.relative_to(ROOT).parts))
         for path in SOURCES
         if path.name == "__init__.py"
     }
-    assert found | {"spica"} == set(SETTINGS["packages"])
+    assert packages | {"spica"} == set(SETTINGS["packages"])
 
 
 def test_every_folder_with_code_is_a_package():

@@ -19,10 +19,10 @@ class Source(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        kept = Signal(8)
+        stored = Signal(8)
         raised = Signal(8)
-        m.d.sync += kept.eq(self.i)
-        m.d.comb += [raised.eq(kept + 3), self.o.eq(raised)]
+        m.d.sync += stored.eq(self.i)
+        m.d.comb += [raised.eq(stored + 3), self.o.eq(raised)]
         return m
 
 

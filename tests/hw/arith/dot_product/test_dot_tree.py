@@ -132,7 +132,7 @@ def test_product(a_form, b_form, form):
     if a_form == b_form:
         a, b = operands.multiply_operands(rng, 600, a_form)
     else:
-        a, b = (operands.random_bits(rng, each, 300) for each in (a_form, b_form))
+        a, b = (operands.random_bits(rng, form_of_side, 300) for form_of_side in (a_form, b_form))
     with np.errstate(invalid="ignore"):
         expected = floats.encode(floats.decode(a, a_form) * floats.decode(b, b_form), form)
     results = evaluate(TreeProduct(config), {"a": a, "b": b}, latency=config.latency)["o"]
@@ -155,8 +155,8 @@ def test_latency_is_that_of_the_levels(name, latency):
     config = SMALL[name]
     assert dot_product_latency(config) == latency
     longer = DotProductConfig(**{**vars(config), "terms": 32})
-    each = 1 if name == "virgo_hmma" else 2
-    assert dot_product_latency(longer) == latency + 3 * each
+    step_latency = 1 if name == "virgo_hmma" else 2
+    assert dot_product_latency(longer) == latency + 3 * step_latency
 
 
 @pytest.mark.full

@@ -433,8 +433,8 @@ def test_overflow(name, compute):
     largest -= ulp if fraction_width == 23 else 0
     everything = [largest, -largest, np.inf, -np.inf]
     results = value(compute(config, **vectors(config, [{}] * 4, everything)), config)
-    kept = np.trunc(largest / ulp) * ulp
-    assert results.tolist() == [kept, -kept, np.inf, -np.inf]
+    truncated = np.trunc(largest / ulp) * ulp
+    assert results.tolist() == [truncated, -truncated, np.inf, -np.inf]
     if config.a_format.bias == 127:
         half = (2.0**63, 2.0 ** (127 - 23 - 63))
         pairs = [{0: half}, {0: half, 1: half}, {0: (2.0**64, 2.0**64)}]

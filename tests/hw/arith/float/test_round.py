@@ -31,9 +31,9 @@ def borders(rng, config, count):
     lowest = width - config.form.significand_width
     ones = (1 << width) - 1
     tails = np.array([0, 1, (1 << lowest - 1) - 1, 1 << lowest - 1, (1 << lowest - 1) + 1, -1])
-    kept = rng.integers(0, 1 << width, count) >> lowest << lowest
-    kept = np.where(rng.random(count) < 0.4, ones >> lowest << lowest, kept)
-    significand = (kept + rng.choice(tails, count)) & ones
+    digits = rng.integers(0, 1 << width, count) >> lowest << lowest
+    digits = np.where(rng.random(count) < 0.4, ones >> lowest << lowest, digits)
+    significand = (digits + rng.choice(tails, count)) & ones
     # Ties and carries one and two bits lower, where a subnormal is rounded.
     shifted = significand >> rng.integers(0, 3, count) | significand & 1
     significand = np.where(config.unnormalised, shifted, significand | 1 << width - 1)

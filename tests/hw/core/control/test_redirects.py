@@ -93,9 +93,9 @@ def test_faults_of_branches_go_before_those_of_control():
     config = CoreConfig(warps=2, threads=2)
     branches = {cycle: {"warp": 0, "target": ENTRY + 2} for cycle in (1, 2)}
     faults = {0: {"warp": 1, "cause": FaultCause.STACK_OVERFLOW, "lanes": 2, "address": 5}}
-    found = run(config, 6, branches=branches, faults=faults)
+    redirects = run(config, 6, branches=branches, faults=faults)
     jump = (0, ENTRY, MISALIGNED, 1, ENTRY + 2)
-    assert [(cycle, fault) for cycle, *_, fault in found] == [
+    assert [(cycle, fault) for cycle, *_, fault in redirects] == [
         (1, jump),
         (2, jump),
         (3, (1, ENTRY, FaultCause.STACK_OVERFLOW, 2, 5)),
@@ -129,8 +129,8 @@ def test_nothing_is_lost(warps):
             assert resume == continues | resumed[0]
             resumed[0] = plain
             if turn:
-                found = [warp for warp in range(warps) if many >> warp & 1]
-                expected.extend((warp, cycle, start) for warp in found)
+                redirects = [warp for warp in range(warps) if many >> warp & 1]
+                expected.extend((warp, cycle, start) for warp in redirects)
             if branch:
                 assert turns
                 assert (to.warp, to.pc) == (0, target)

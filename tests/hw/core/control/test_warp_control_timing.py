@@ -56,7 +56,7 @@ def test_latency_and_throughput():
         (dut.i.valid & dut.i.ready, dut.o.valid, dut.redirect.valid, dut.redirect.payload.pc),
         8,
     )
-    assert [cycle for cycle, (taken, *_) in enumerate(seen) if taken] == [0, 2, 4]
+    assert [cycle for cycle, (accepted, *_) in enumerate(seen) if accepted] == [0, 2, 4]
     assert [(cycle, *rest) for cycle, (_, *rest) in enumerate(seen) if any(rest[:2])] == [
         (2, 1, 1, ENTRY + 4),
         (4, 1, 1, ENTRY + 8),

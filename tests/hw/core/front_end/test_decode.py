@@ -36,16 +36,16 @@ TENSOR_WORD = INSTRUCTIONS["hmma"]
 
 def words(rng) -> list[int]:
     """Return every instruction many times, neighbours at one bit's distance, and random words."""
-    found = [0, 0xFFFF_FFFF]
+    every_word = [0, 0xFFFF_FFFF]
     for instruction in INSTRUCTIONS.values():
-        found += [instruction.match | operands_of(rng, instruction) for _ in range(8)]
-        found += [instruction.match ^ 1 << bit for bit in range(32)]
+        every_word += [instruction.match | operands_of(rng, instruction) for _ in range(8)]
+        every_word += [instruction.match ^ 1 << bit for bit in range(32)]
     opcodes = sorted({instruction.match & 0x7F for instruction in INSTRUCTIONS.values()})
-    found += [rng.getrandbits(25) << 7 | rng.choice(opcodes) for _ in range(1000)]
-    found += [rng.getrandbits(32) for _ in range(300)]
+    every_word += [rng.getrandbits(25) << 7 | rng.choice(opcodes) for _ in range(1000)]
+    every_word += [rng.getrandbits(32) for _ in range(300)]
     # Atomics have names but are not instructions of this core.
-    found += [rng.getrandbits(25) << 7 | 0x2F for _ in range(20)]
-    return found
+    every_word += [rng.getrandbits(25) << 7 | 0x2F for _ in range(20)]
+    return every_word
 
 
 def run(cases, config=PLAIN):

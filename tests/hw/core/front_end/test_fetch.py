@@ -34,19 +34,19 @@ class Driver:
         self.flight = []  # cycle, warp and buffer place of outstanding requests
         self.pcs = [ENTRY] * config.warps  # next pair to request
         self.fresh = {}  # by warp and buffer place, from the offer of a request to its response
-        self.kept = None  # request that was not accepted
+        self.pending = None  # request that was not accepted
         self.last = -1  # warp served last
         self.active = 0
         self.served = set()
 
     def answer(self, cycle):
         """Return warp and buffer place of one due request, in any order."""
-        due = [each for each in self.flight if each[0] <= cycle]
+        due = [request for request in self.flight if request[0] <= cycle]
         if not due:
             return None
-        each = self.rng.choice(due)
-        self.flight.remove(each)
-        return each[1:]
+        request = self.rng.choice(due)
+        self.flight.remove(request)
+        return request[1:]
 
     def redirect(self):
         """Return None, or a warp and its new address."""
@@ -72,18 +72,18 @@ class Driver:
         ctx.set(dut.redirect.valid, redirect is not None)
         target = redirect or (0, rng.getrandbits(32))
         ctx.set(dut.redirect.payload, {"warp": target[0], "pc": target[1]})
-        for each, head in enumerate(self.heads):
-            ctx.set(dut.positions[each], head // 4 % (1 << position_width(self.config)))
+        for number, head in enumerate(self.heads):
+            ctx.set(dut.positions[number], head // 4 % (1 << position_width(self.config)))
         _, _, valid, payload, fresh, busy = await ctx.tick().sample(
             dut.request.valid, dut.request.payload, dut.fresh, dut.busy
         )
         assert busy == (valid or bool(self.fresh))
         assert fresh == (answer is not None and self.fresh[answer])
         request = (payload.address, payload.tag.warp, payload.tag.pair) if valid else None
-        if self.kept is None:
+        if self.pending is None:
             self.check(request)
-        assert self.kept in (None, request), "a request changed"
-        self.kept = None if ready else request
+        assert self.pending in (None, request), "a request changed"
+        self.pending = None if ready else request
         if valid and ready:
             self.served.add(payload.tag.warp)
             due = cycle + rng.randint(*self.latency)
@@ -123,7 +123,7 @@ class Driver:
             warp, pc = redirect
             self.heads[warp], self.pcs[warp] = pc, pc & ~7
             self.buffered[warp] = -1 if pc & 4 else 0
-            self.fresh |= {each: False for each in self.fresh if each[0] == warp}
+            self.fresh |= {number: False for number in self.fresh if number[0] == warp}
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ def make_program(rng) -> dict[int, int]:
     instructions = list(INSTRUCTIONS.values())
     program = {}
     for address in range(ENTRY, END, 4):
-        each = rng.choice(instructions)
-        program[address] = each.match | rng.getrandbits(32) & ~each.mask & 0xFFFF_FFFF
+        instruction = rng.choice(instructions)
+        program[address] = instruction.match | rng.getrandbits(32) & ~instruction.mask & 0xFFFF_FFFF
     return program
 
 
@@ -45,7 +45,7 @@ class Bench:
         self.views = [WarpView(self.program.get) for _ in range(config.warps)]
         self.active = 0
         self.cycle = 0
-        self.taken = [0] * config.warps
+        self.issued = [0] * config.warps
         self.absent = [0] * config.warps  # cycles without a head
 
     def heads(self, ctx) -> list:
@@ -53,12 +53,12 @@ class Bench:
         there = []
         for warp, view in enumerate(self.views):
             shown = [ctx.get(head.as_value()) for head in self.dut.warps[warp].heads]
-            valid = [each & 1 for each in shown]
+            valid = [bits & 1 for bits in shown]
             assert valid in ([0], [1], [0, 0], [1, 0], [1, 1])
             for number in range(sum(valid)):
                 if not view.sees(shown[number] >> 1, number):
-                    found = decoded_layout(self.config).from_bits(shown[number] >> 1)
-                    pytest.fail(f"{self.cycle} {warp}: {found}, not {view.head(number)}")
+                    visible = decoded_layout(self.config).from_bits(shown[number] >> 1)
+                    pytest.fail(f"{self.cycle} {warp}: {visible}, not {view.head(number)}")
             assert self.active >> warp & 1 or not valid[0]
             there.append(sum(valid))
         return there
@@ -79,10 +79,10 @@ class Bench:
         )
         assert busy == (awaited or offered)
         memory.take(*seen)
-        for each, view in enumerate(self.views):
-            if take >> each & 1:
+        for number, view in enumerate(self.views):
+            if take >> number & 1:
                 view.take(1 + take_slot_1)
-                self.taken[each] += 1 + take_slot_1
+                self.issued[number] += 1 + take_slot_1
         if redirect:
             self.views[warp].redirect(pc & ~3)
         self.cycle += 1
@@ -151,7 +151,7 @@ def test_each_warp_sees_its_instructions_in_order(fields, latency, stall):
         await random_life(ctx, bench, 800, calm=40)
 
     simulate(bench.dut, run)
-    assert sum(bench.taken) > 50
+    assert sum(bench.issued) > 50
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_each_warp_sees_its_instructions_for_long(depth, issue_width):
             await random_life(ctx, bench, 700, calm=calm)
 
     simulate(bench.dut, run)
-    assert sum(bench.taken) > 500
+    assert sum(bench.issued) > 500
 
 
 async def take_all(ctx, bench, cycles):
@@ -212,9 +212,9 @@ def test_rate(fields, warps, latency, rate):
     async def run(ctx):
         bench.activate(ctx, (1 << warps) - 1)
         await take_all(ctx, bench, 30)
-        before = sum(bench.taken)
+        before = sum(bench.issued)
         await take_all(ctx, bench, 200)
-        assert sum(bench.taken) - before >= 0.99 * rate * 200
+        assert sum(bench.issued) - before >= 0.99 * rate * 200
 
     simulate(bench.dut, run)
 

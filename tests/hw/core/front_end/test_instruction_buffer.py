@@ -71,7 +71,7 @@ class Driver:
         self.warps = [Warp(config) for _ in range(config.warps)]
         self.dut = InstructionBuffer(config)
         self.active = (1 << config.warps) - 1
-        self.taken = 0
+        self.issued = 0
 
     def compare(self, ctx) -> list[int]:
         """Compare every head; return the number of available instructions per warp."""
@@ -131,7 +131,7 @@ class Driver:
             pushed[0].push(*pushed[1:])
         for number in willing:
             self.warps[number].take(1 + second)
-            self.taken += 1
+            self.issued += 1
         if redirects:
             self.warps[target[0]].redirect(target[1])
 
@@ -159,4 +159,4 @@ def test_matches_golden_model(config):
             await driver.step(ctx)
 
     simulate(driver.dut, bench)
-    assert driver.taken > 15 * config.warps
+    assert driver.issued > 15 * config.warps

@@ -26,12 +26,12 @@ def grants(config, cycles):
     chosen = []
 
     async def testbench(ctx):
-        for ready, taken, long_wait, started in cycles:
+        for ready, accepted, long_wait, started in cycles:
             words = [mask(ready), mask(long_wait), mask(started), 0]
             ctx.set(inputs, sum(word << config.warps * n for n, word in enumerate(words)))
             grant = ctx.get(dut.warps.grant)
             assert grant.bit_count() <= 1
-            ctx.set(dut.warps.accept, taken and grant != 0)
+            ctx.set(dut.warps.accept, accepted and grant != 0)
             chosen.append(grant.bit_length() - 1 if grant else None)
             await ctx.tick()
 
@@ -61,12 +61,12 @@ def test_same_as_the_model(scheduler, warps):
             for _ in range(100)
         ]
     model = make_scheduler(config)
-    for cycle, (found, (ready, taken, long_wait, started)) in enumerate(
+    for cycle, (grant, (ready, accepted, long_wait, started)) in enumerate(
         zip(grants(config, cycles), cycles, strict=True)
     ):
         expected = model.choose(ready)
-        assert found == expected, f"cycle {cycle}"
-        model.step(expected if taken else None, long_wait, started)
+        assert grant == expected, f"cycle {cycle}"
+        model.step(expected if accepted else None, long_wait, started)
 
 
 EVERY = {0, 1, 2, 3}
@@ -88,8 +88,8 @@ def test_whose_turn_it_is_if_all_are_ready(scheduler, expected):
 
 def test_two_levels_leave_nobody_out_forever():
     config = CoreConfig(warps=4, scheduler="two_level")
-    found = grants(config, [(EVERY, True, set(), set())] * (3 * PATIENCE))
-    assert set(found) == EVERY
+    grant = grants(config, [(EVERY, True, set(), set())] * (3 * PATIENCE))
+    assert set(grant) == EVERY
 
 
 @pytest.mark.parametrize("warps", range(1, 33))

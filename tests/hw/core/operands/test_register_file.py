@@ -146,15 +146,15 @@ async def cycles_of_batch(ctx, dut, accesses):
 def count_batches(config, batches):
     """Check that each batch takes the cycles of the mapping; return them."""
     dut = require_no_loop(RegisterFile(config))
-    taken = []
+    batch_cycles = []
 
     async def bench(ctx):
         for batch in batches:
-            taken.append(max(await cycles_of_batch(ctx, dut, batch)))
-            assert taken[-1] == cycles_of(config, batch)
+            batch_cycles.append(max(await cycles_of_batch(ctx, dut, batch)))
+            assert batch_cycles[-1] == cycles_of(config, batch)
 
     simulate(dut, bench)
-    return taken
+    return batch_cycles
 
 
 def pairs(config, registers):
@@ -188,8 +188,8 @@ PAIRS = [
 @pytest.mark.quick(2)
 def test_conflicts_of_all_pairs(fields, registers, cycles, arbiter):
     config = CoreConfig(warps=2, bank_arbiter=arbiter, collectors=2, writeback_buses=1, **fields)
-    taken = count_batches(config, pairs(config, range(registers)))
-    assert {number: taken.count(number) for number in set(taken)} == cycles
+    batch_cycles = count_batches(config, pairs(config, range(registers)))
+    assert {number: batch_cycles.count(number) for number in set(batch_cycles)} == cycles
 
 
 @pytest.mark.full
@@ -200,8 +200,8 @@ def test_textbook_operands_take_two_cycles_each():
     # Threads outside the mask take no time.
     masks = [0x0000_FFFF, 0x0001_0001, 0x00FF_FF00, 0x8000_0000]
     masked = [[Access(0, 5, mask)] for mask in masks]
-    taken = count_batches(TEXTBOOK, [*singles, *couples, *masked])
-    assert taken == [*[2] * 64, *[4] * 20, 1, 2, 1, 1]
+    batch_cycles = count_batches(TEXTBOOK, [*singles, *couples, *masked])
+    assert batch_cycles == [*[2] * 64, *[4] * 20, 1, 2, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -95,13 +95,13 @@ def test_a_free_bus_takes_the_oldest_result(sources, buses, stall):
                     ctx.set(result.payload, offered[number])
                 ctx.set(result.valid, offered[number] is not None)
             _, _, *sampled = await ctx.tick().sample(*signals)
-            taken, seen = sampled[:sources], sampled[sources:]
+            accepted, seen = sampled[:sources], sampled[sources:]
             waiting = [s for s, result in enumerate(offered) if result and s not in held]
             oldest = iter(sorted(waiting, key=since.__getitem__))
             chosen = [next(oldest, None) if source is None else source for source in held]
             held[:] = [None if done else s for s, done in zip(chosen, ready, strict=True)]
             written = {s for s, done in zip(chosen, ready, strict=True) if done}
-            assert [bool(bit) for bit in taken] == [s in written for s in range(sources)]
+            assert [bool(bit) for bit in accepted] == [s in written for s in range(sources)]
             for number, source in enumerate(chosen):
                 valid, payload, shown, shown_payload = seen[4 * number : 4 * number + 4]
                 assert valid == (source is not None)

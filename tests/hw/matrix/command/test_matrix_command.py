@@ -165,7 +165,7 @@ def test_random_commands_match_golden_model(name, stall):
             writes.append((MATRIX["error"].offset, 0))
     golden = decode_commands(config, writes)
     assert len(golden.operations) > 20
-    taken = []
+    issued = []
 
     async def host(ctx):
         for offset, data in writes:
@@ -175,7 +175,7 @@ def test_random_commands_match_golden_model(name, stall):
 
     async def sequencer(ctx):
         stalls = random.Random(1)
-        while len(taken) < len(golden.operations):
+        while len(issued) < len(golden.operations):
             ready = stalls.random() >= stall
             ctx.set(dut.operation.ready, ready)
             ctx.set(dut.finished, ready and ctx.get(dut.operation.valid))
@@ -183,9 +183,9 @@ def test_random_commands_match_golden_model(name, stall):
                 dut.operation.valid, dut.operation.payload
             )
             if ready and valid:
-                expected = relevant(golden.operations[len(taken)])
+                expected = relevant(golden.operations[len(issued)])
                 assert {name: getattr(operation, name) for name in expected} == expected
-                taken.append(operation)
+                issued.append(operation)
         ctx.set(dut.finished, 0)
         await ctx.tick().repeat(3)
         assert not ctx.get(dut.running)

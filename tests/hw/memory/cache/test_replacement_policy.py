@@ -21,8 +21,8 @@ class Model:
     def victim(self, valid: list[bool], pending: list[bool]) -> int | None:
         if not all(valid):
             return valid.index(False)
-        for kept in (0, self.full):
-            ways = [w for w in range(WAYS) if not pending[w] and self.chances[w] <= kept]
+        for chance in (0, self.full):
+            ways = [w for w in range(WAYS) if not pending[w] and self.chances[w] <= chance]
             if ways:
                 return self.turn if self.turn in ways else ways[0]
         return None

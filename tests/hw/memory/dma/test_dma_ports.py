@@ -176,9 +176,9 @@ def test_load_order():
             done |= {context for context, _ in under_way if rng.random() < 0.3}
             ctx.set(dut.active, active)
             ctx.set(dut.done, sum(1 << context for context in done))
-            begins, taken, port = rng.random() < 0.7, rng.random() < 0.8, rng.randrange(4)
+            begins, accepted, port = rng.random() < 0.7, rng.random() < 0.8, rng.randrange(4)
             ctx.set(dut.begins, begins)
-            ctx.set(dut.accept, taken)
+            ctx.set(dut.accept, accepted)
             ctx.set(dut.port, port)
             chosen, retires = ctx.get(dut.chosen), ctx.get(dut.retires)
             first_of_port = [
@@ -192,7 +192,7 @@ def test_load_order():
             await ctx.tick()
             if begins and chosen:
                 under_way.append((free[0], port))
-            if taken and retires:
+            if accepted and retires:
                 reported += 1
                 done.remove(min(first_of_port))
                 under_way = [pair for pair in under_way if pair[0] != min(first_of_port)]

@@ -49,7 +49,7 @@ CONFIGS = {
 def pairs_of(rng: random.Random, config, count: int):
     """Yield pairs that mostly continue their warp's last one; some are outside memory."""
     waiters = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters
-    each = waiters // config.core.warps
+    share = waiters // config.core.warps
     places = [DRAM_BASE] * config.core.warps
     for _ in range(count):
         warp = rng.randrange(config.core.warps)
@@ -61,7 +61,7 @@ def pairs_of(rng: random.Random, config, count: int):
             places[warp] = rng.choice(near)
         elif choice < 0.2:
             places[warp] = places[rng.randrange(len(places))]
-        yield warp * each + places[warp] // 8 % each, places[warp]
+        yield warp * share + places[warp] // 8 % share, places[warp]
         places[warp] = (places[warp] + 8) % (1 << 32)
 
 
@@ -99,8 +99,10 @@ def test_a_stream_that_goes_back_while_it_is_read_ahead():
 
 def straight(config, pairs: int, *, warps: int = 1, start: int = DRAM_BASE):
     """Return consecutive pairs, for this many warps in turn."""
-    each = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters // config.core.warps
-    return [(warp * each + n % each, start + 8 * n) for n in range(pairs) for warp in range(warps)]
+    share = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters // config.core.warps
+    return [
+        (warp * share + n % share, start + 8 * n) for n in range(pairs) for warp in range(warps)
+    ]
 
 
 def sweep(config) -> list[None]:
@@ -144,8 +146,8 @@ def test_straight_code_that_was_never_read_flows(warps):
 
 def test_misses_of_warps_are_under_way_together():
     config = CONFIGS["core"]
-    each = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters // config.core.warps
-    far = [(each * warp, DRAM_BASE + 0x1040 * warp) for warp in range(8)]
+    share = instruction_mshr_config(MemoryUnitConfig.of(config)).waiters // config.core.warps
+    far = [(share * warp, DRAM_BASE + 0x1040 * warp) for warp in range(8)]
     bench = CacheBench(replace_cache(config, prefetch=0), random.Random(1), latency=100)
     bench.run([*sweep(config), *far])
     assert max(bench.latencies) < 100 + 8 * 2 + 5

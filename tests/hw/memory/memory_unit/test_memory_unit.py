@@ -294,7 +294,7 @@ def waits(*requests) -> list[list[int]]:
     """Return the cycles from each request to its responses, with fast memory, else idle."""
     bench = MemoryUnitBench(FOUR, random.Random(1))
     bench.run(requests)
-    return [[cycle - each.accepted for cycle in each.cycles] for each in bench.answers]
+    return [[cycle - answer.accepted for cycle in answer.cycles] for answer in bench.answers]
 
 
 def test_latency_of_data_is_as_stated():

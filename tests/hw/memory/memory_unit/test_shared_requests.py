@@ -36,25 +36,25 @@ def one_core(ports):
 
 def requests_of(pattern, rng, count):
     """Return at most `count` loads of a pattern, or stores of words, half-words and bytes."""
-    found = []
+    generated = []
     for words in islice(pattern.words(rng), count):
         sizes = [rng.choice([1, 2, 4, 4]) for _ in words]
         offsets = [rng.randrange(0, WORD_BYTES, size) for size in sizes]
         strobes = [((1 << size) - 1) << at for size, at in zip(sizes, offsets, strict=True)]
         data = [rng.getrandbits(32) for _ in words]
         addresses = [WORD_BYTES * word + at for word, at in zip(words, offsets, strict=True)]
-        found.append(CoreRequest(addresses, rng.random() < 0.5, data, strobes))
-    return found
+        generated.append(CoreRequest(addresses, rng.random() < 0.5, data, strobes))
+    return generated
 
 
 def expected(config, requests):
     """Return the cycles of each request, all lanes in one bank, and whether it is a row."""
-    ports, found = cluster_ports(config), []
-    for addresses in [[*each.addresses] for each in requests]:
+    ports, generated = cluster_ports(config), []
+    for addresses in [[*request.addresses] for request in requests]:
         row = is_row(ports.row_bytes, addresses)
         lanes = len(addresses) // ports.memory.narrow_ports
-        found.append((1 if row else max(lanes, conflict_degree(ports.memory, addresses)), row))
-    return found
+        generated.append((1 if row else max(lanes, conflict_degree(ports.memory, addresses)), row))
+    return generated
 
 
 @pytest.mark.quick("8")
@@ -62,7 +62,7 @@ def test_patterns_are_rows_and_cost_as_stated(config):
     requests = {
         pattern: requests_of(pattern, random.Random(pattern.name), SOME) for pattern in PATTERNS
     }
-    costs = iter(request_costs(config, [each for some in requests.values() for each in some]))
+    costs = iter(request_costs(config, [request for some in requests.values() for request in some]))
     for pattern, some in requests.items():
         stated = (pattern.cycles[PORTS.index(config.core.shared_ports)], pattern.is_row)
         assert {*islice(costs, len(some))} == {stated}, pattern.name
@@ -117,7 +117,7 @@ def test_lanes_outside_the_mask_do_not_count(config):
 
 @pytest.mark.slow
 def test_all_permutations_are_rows():
-    (pattern,) = (each for each in PATTERNS if each.name == "every permutation of a row")
+    (pattern,) = (request for request in PATTERNS if request.name == "every permutation of a row")
     requests = requests_of(pattern, random.Random(1), ALL)
     assert len(requests) == ALL
     assert {*request_costs(one_core(2), requests)} == {(1, True)}

@@ -58,7 +58,8 @@ def test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say(ports, row_port):
     # A unit stride that crosses from one row to the next.
     others = [[*ROWS, [4 * (lane + 3) for lane in range(8)]], strides]
     expected = [
-        [max(8 // ports, conflict_degree(memory, each)) for each in accesses] for accesses in others
+        [max(8 // ports, conflict_degree(memory, addresses)) for addresses in accesses]
+        for accesses in others
     ]
     assert {*expected[1]} == {max(8 // ports, degree) for degree in (1, 2, 4, 8)}
     if row_port:

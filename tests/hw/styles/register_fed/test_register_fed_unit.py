@@ -41,7 +41,9 @@ def check(tensor: RegisterFedConfig, count: int, seed: int = 1, **options) -> Te
     config = core_with(tensor, warps=4)
     given = instructions(config, count, seed)
     run = TensorRun(config, given, seed=seed, **options)
-    assert run.results == [result for each in given for result in results_of(config, each)]
+    assert run.results == [
+        result for operation in given for result in results_of(config, operation)
+    ]
     assert len(run.active) == tensor.steps * count
     return run
 
@@ -86,7 +88,7 @@ def test_many_products_match_the_golden_model(tensor):
         VOLTA,
         AMPERE,
         HOPPER,
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (VIRGO, FP32)),
+        *(pytest.param(operation, marks=pytest.mark.slow) for operation in (VIRGO, FP32)),
     ],
     ids=name_of,
 )
@@ -101,7 +103,7 @@ def test_instructions_follow_each_other_without_a_gap(tensor):
     parts = LANES // tensor.dot_products
     delay = 4 + dot_product_latency(DotProductConfig.of(tensor))
     ends = [32 * n + 32 - parts * (8 - k) + parts - 1 for n in range(count) for k in range(8)]
-    assert run.taken == [first + end + delay for end in ends]
+    assert run.result_cycles == [first + end + delay for end in ends]
 
 
 def test_a_stall_is_absorbed_by_the_queue():

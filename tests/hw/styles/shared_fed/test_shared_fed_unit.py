@@ -51,7 +51,9 @@ def check(bench_of, config: SharedFedBlockConfig, count: int, seed: int = 1, **o
     """Run random products; fail unless all results are those of the golden model."""
     given = products(config, count, seed)
     run = HgmmaRun(config, given, bench=bench_of(config), seed=seed, **options)
-    assert run.results == [result for each in given for result in results_of(config, each)]
+    assert run.results == [
+        result for operation in given for result in results_of(config, operation)
+    ]
     assert len(run.events["active"]) == 128 * count
     assert len(run.requests) == 64 * count
     return run
@@ -161,8 +163,10 @@ def test_refused_operands(bench_of, tile, operand, address, kind):
     refused = given[2]
     refused.addresses[operand, refused.last_lane] = address
     run = HgmmaRun(config, given, bench=bench_of(config), refused=1, pause=0.1, stall=0.2)
-    others = [each for each in given if each is not refused]
-    assert run.results == [result for each in others for result in results_of(config, each)]
+    others = [operation for operation in given if operation is not refused]
+    assert run.results == [
+        result for operation in others for result in results_of(config, operation)
+    ]
     assert run.faults == [
         {
             **{name: refused.fields[name] for name in ("warp", "pc")},
@@ -184,7 +188,9 @@ def test_refused_operands(bench_of, tile, operand, address, kind):
 def test_the_last_places_of_shared_memory_are_legal(bench_of, tile, a, b):
     config = unit_config(tile)
     given = products(config, 1, 6)
-    given[0].addresses[:, given[0].last_lane] = [SHARED_BASE + SIZE - each for each in (a, b)]
+    given[0].addresses[:, given[0].last_lane] = [
+        SHARED_BASE + SIZE - distance for distance in (a, b)
+    ]
     assert given[0].places[0] != given[0].places[1]
     run = HgmmaRun(config, given, bench=bench_of(config))
     assert run.results == results_of(config, given[0])

@@ -22,12 +22,12 @@ class Adder(SharedBlock):
 
     def __init__(self, config):
         self.config = config
-        super().__init__({"a": In(config), "kept": Out(config), "sum": Out(config)})
+        super().__init__({"a": In(config), "stored": Out(config), "sum": Out(config)})
 
     def build(self, platform):
         m = Module()
-        m.d.sync += self.kept.eq(self.a)
-        m.d.comb += self.sum.eq(self.a + self.kept)
+        m.d.sync += self.stored.eq(self.a)
+        m.d.comb += self.sum.eq(self.a + self.stored)
         return m
 
 
@@ -43,7 +43,7 @@ class Ring(wiring.Component):
 
     def __init__(self, closed: bool = False):
         self.closed = closed
-        super().__init__({"x": In(8), "o": Out(8), "kept": Out(8), "unrelated": Out(8)})
+        super().__init__({"x": In(8), "o": Out(8), "stored": Out(8), "unrelated": Out(8)})
 
     def elaborate(self, platform):
         m = Module()
@@ -53,11 +53,11 @@ class Ring(wiring.Component):
         m.submodules.here = here
         m.d.sync += self.unrelated.eq(self.unrelated + 1)
         m.d.comb += [
-            one.a.eq((two.sum if self.closed else two.kept) ^ self.x),
+            one.a.eq((two.sum if self.closed else two.stored) ^ self.x),
             here.a.eq(one.sum),
             two.a.eq(here.sum),
             self.o.eq(two.sum),
-            self.kept.eq(one.kept),
+            self.stored.eq(one.stored),
         ]
         return m
 
@@ -75,20 +75,22 @@ def test_blocks_outside_of_sync_are_parts():
     assert [(piece.instance, piece.port) for piece in one.inputs["a"]] == [(REST, "one$a")]
     assert [(piece.instance, piece.port) for piece in two.inputs["a"]] == [(REST, "two$a")]
     assert [(piece.instance, piece.port) for piece in one.inputs["rst"]] == [(TOP, "one_rst")]
-    # Logic takes the kept value of `two` and the sum of `one`, and no other output of a part.
-    assert set(rest.inputs) == {"two$kept", "one$sum", "x", "rst"}
+    # Logic takes the stored value of `two` and the sum of `one`, and no other output of a part.
+    assert set(rest.inputs) == {"two$stored", "one$sum", "x", "rst"}
     assert rest.paths == {
-        "one$a": {"two$kept", "x"},
+        "one$a": {"two$stored", "x"},
         "two$a": {"one$sum"},
         "unrelated": set(),
     }
     assert [(piece.instance, piece.port) for piece in parts.outputs["o"]] == [("two", "sum")]
-    assert [(piece.instance, piece.port) for piece in parts.outputs["kept"]] == [("one", "kept")]
+    assert [(piece.instance, piece.port) for piece in parts.outputs["stored"]] == [
+        ("one", "stored")
+    ]
 
 
 def test_a_part_is_evaluated_again_for_later_inputs_only():
     assert schedule(partition(emit(Ring(), "ring"))) == (
-        Step(REST, ("rst", "two$kept", "x")),
+        Step(REST, ("rst", "two$stored", "x")),
         Step("one", ("a", "rst")),
         Step(REST, ("one$sum",)),
         Step("two", ("a", "rst")),
@@ -114,8 +116,8 @@ def test_no_preset_has_a_cycle_between_its_blocks(preset):
     parts = partition(emit_cached(config, preset, None, kind, simulated=True))
     steps = schedule(parts)
     for part in parts.parts:
-        taken = [port for step in steps if step.part == part.name for port in step.inputs]
-        assert sorted(taken) == sorted(part.inputs)
+        ports = [port for step in steps if step.part == part.name for port in step.inputs]
+        assert sorted(ports) == sorted(part.inputs)
     # Equal blocks share a design, so that each is built once.
     assert len({part.design.name for part in parts.parts}) == len({p.design for p in parts.parts})
 
@@ -131,8 +133,8 @@ def test_an_edit_of_one_block_leaves_the_other_parts():
     config = PRESETS["tiny_matrix"]
     other = replace(config, dma=replace(config.dma, queue=config.dma.queue + 1))
     designs = []
-    for each in (config, other):
-        parts = partition(emit_cached(each, "tiny_matrix", simulated=True)).parts
+    for variant in (config, other):
+        parts = partition(emit_cached(variant, "tiny_matrix", simulated=True)).parts
         designs.append({part.name: part.design for part in parts})
     changed = {name for name in designs[0] if designs[0][name] != designs[1][name]}
     assert "dma" in changed

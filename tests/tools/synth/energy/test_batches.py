@@ -91,7 +91,7 @@ def test_standard_error_is_the_spread_of_samples(kind, is_scaled):
     """
     energy, is_clocked = powers(kind)
     extent = is_clocked if is_scaled else np.ones(CYCLES, bool)
-    truth, found, errors = energy.sum(), [], []
+    truth, totals, errors = energy.sum(), [], []
     for seed in range(400):
         layout = layout_of(
             tuple(range(a + 1, b) for a, b in sampled_windows(CYCLES, 128, 8, seed=seed))
@@ -104,9 +104,9 @@ def test_standard_error_is_the_spread_of_samples(kind, is_scaled):
             cycles=np.bincount(batch).astype(float),
         )
         rate = extent.sum() / extent[rows].sum()
-        found.append(rate * sums.energy.sum())
+        totals.append(rate * sums.energy.sum())
         errors.append(standard_error(rate * sums.errors(is_scaled)))
-    spread = np.sqrt(np.mean((np.array(found) - truth) ** 2))
+    spread = np.sqrt(np.mean((np.array(totals) - truth) ** 2))
     estimate = np.sqrt(np.mean(np.array(errors) ** 2))
     print(f"{kind}: spread {spread / truth:.4f}, estimated {estimate / truth:.4f}")
     assert 0.85 < estimate / spread < (2.2 if kind == "phases" else 1.3)

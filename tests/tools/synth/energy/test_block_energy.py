@@ -81,17 +81,17 @@ CONDITIONS = """library (some) { nom_voltage : 1;
     ],
 )
 def test_states_and_ties(ties, energies):
-    found = cell_energy(library_of(CONDITIONS).cells["MUX"], ties)
-    assert {pin: mean.at(0.1) for pin, mean in found.pins.items()} == pytest.approx(energies)
+    energy = cell_energy(library_of(CONDITIONS).cells["MUX"], ties)
+    assert {pin: mean.at(0.1) for pin, mean in energy.pins.items()} == pytest.approx(energies)
 
 
 def test_a_falling_edge():
     text = SMALL_LIBRARY.replace('clocked_on : "C"', 'clocked_on : "!C"')
-    found = cell_energy(library_of(text).cells["DFF"], {})
+    energy = cell_energy(library_of(text).cells["DFF"], {})
     # The fall is the active edge, and D changes while the clock is high.
-    assert found.clock.at(0.1) == pytest.approx(0.008 + 0.010)
-    assert found.change.at(0.1) == pytest.approx(0.050 + 0.010)
-    assert found.pins["D"].at(0.1) == pytest.approx(0.001)
+    assert energy.clock.at(0.1) == pytest.approx(0.008 + 0.010)
+    assert energy.change.at(0.1) == pytest.approx(0.050 + 0.010)
+    assert energy.pins["D"].at(0.1) == pytest.approx(0.001)
 
 
 @needs_pdk

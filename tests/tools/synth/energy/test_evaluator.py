@@ -115,8 +115,8 @@ def test_every_value_is_that_of_icarus(mapped):
     for row, cycle in ((0, 5), (len(outputs) - 1, 64), (len(compared) - 1, 700)):
         differing = expected.copy()
         differing[row, cycle] ^= True
-        found = activity_of(program, run, RESETS + 1, compared, pack_cycles(differing))
-        assert np.flatnonzero(found.wrong[:-1]).tolist() == [cycle]
+        activity = activity_of(program, run, RESETS + 1, compared, pack_cycles(differing))
+        assert np.flatnonzero(activity.wrong[:-1]).tolist() == [cycle]
 
 
 @pytest.mark.full

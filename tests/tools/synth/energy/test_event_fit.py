@@ -44,7 +44,7 @@ def made_up_run(config, rng):
         **{"dma_read_beats_0": beats, "dma_read_beats_1": beats},
     }
     counts = EventCounts(run_result(counters, 3 * clocked), config)
-    meshes = [each for each in event_blocks(config) if each.group == "mesh"]
+    meshes = [block for block in event_blocks(config) if block.group == "mesh"]
     logic = clock = 0.0
     for mesh in meshes:
         for pj, name in zip(
@@ -58,7 +58,7 @@ def made_up_run(config, rng):
     }
     energy = {
         "by_group": groups,
-        "total_pj": sum(each["total_pj"] for each in groups.values()),
+        "total_pj": sum(block["total_pj"] for block in groups.values()),
         **{"clock_mhz": 100.0, "cycles": 1000},
     }
     return MeasuredRun(energy=energy, blocks=[*event_blocks(config)], counts=counts)
@@ -87,7 +87,7 @@ def test_known_energies_are_recovered(runs):
     (large, small), (dma, _) = groups["mesh"].values(), groups["DMA"].values()
     names = ("matrix_cycles", "matrix_active", "weight_words")
     for mesh, known in zip((large, small), MESHES.values(), strict=True):
-        expected = {name: each for name, each in zip(names, known, strict=True) if each}
+        expected = {name: energy for name, energy in zip(names, known, strict=True) if energy}
         assert mesh.logic_pj == pytest.approx(expected, rel=1e-3)
         assert mesh.clock_pj == pytest.approx({"matrix_cycles": 2.0})
         assert mesh.memory_pj == {}
@@ -103,21 +103,21 @@ def test_known_energies_are_recovered(runs):
 def test_rows_that_are_not_fitted_leave_their_rest_to_the_others(runs):
     groups = fitted_groups(runs, {})
     large, small = groups["mesh"]
-    found = fitted_groups(runs[10:], {"mesh": {large: groups["mesh"][large]}, "L2": {}})
-    assert found["mesh"].keys() == {small}
+    fitted = fitted_groups(runs[10:], {"mesh": {large: groups["mesh"][large]}, "L2": {}})
+    assert fitted["mesh"].keys() == {small}
     for figure in ("clock_pj", "logic_pj", "leakage_nw"):
         same = pytest.approx(getattr(groups["mesh"][small], figure), rel=1e-3)
-        assert getattr(found["mesh"][small], figure) == same
+        assert getattr(fitted["mesh"][small], figure) == same
     twice = replace(groups["mesh"][large], leakage_nw=12_000.0)
-    found = fitted_groups(runs[10:], {"mesh": {large: twice}})
-    assert found["mesh"][small].leakage_nw == pytest.approx(8_000)
+    fitted = fitted_groups(runs[10:], {"mesh": {large: twice}})
+    assert fitted["mesh"][small].leakage_nw == pytest.approx(8_000)
     assert fitted_groups(runs[:10], groups)["mesh"] == {}
 
 
 def test_a_group_without_data_counts_as_nothing(runs):
     groups = {"mesh": fitted_groups(runs[:10], {})["mesh"]}
-    found = differences(runs[0], EventEnergies(source={}, presets={}, groups=groups))
-    assert found["groups"]["DMA"] == -1.0
+    errors = differences(runs[0], EventEnergies(source={}, presets={}, groups=groups))
+    assert errors["groups"]["DMA"] == -1.0
 
 
 def test_factors_are_not_negative():
@@ -130,7 +130,7 @@ def test_energies_belong_to_a_config(runs):
     energies = EventEnergies(source={}, presets={}, groups=fitted_groups(runs, {}))
     wider = override(ONE, ["matrix.columns=8", "matrix.tile=32,16,32"])
     for config, groups in ((ONE, {"mesh", "DMA"}), (wider, {"DMA"})):
-        assert {each.group for each in event_blocks(config) if energies.find(each)} == groups
+        assert {block.group for block in event_blocks(config) if energies.find(block)} == groups
 
 
 def test_events_of_the_l2_are_without_bursts_of_the_dma():
@@ -157,7 +157,7 @@ def test_groups_are_those_of_reports():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_energies(preset):
     energies = read_energies()
-    missing = [each for each in event_blocks(PRESETS[preset]) if energies.find(each) is None]
+    missing = [block for block in event_blocks(PRESETS[preset]) if energies.find(block) is None]
     assert missing == []
 
 

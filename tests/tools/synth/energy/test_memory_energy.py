@@ -197,15 +197,15 @@ def test_clocked_accesses():
     assert ports.nets == (10, 40, 41)
     # Enables count before the edges of cycles 0, 1 and 3; either bit makes a write.
     before = [[1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1]]
-    found = energy_of(ports, before, np.zeros((3, 4)), [1, 1, 0, 1])
-    assert found == ([10.0, 100.0, 0.0, 110.0], 2, 2)
+    energy = energy_of(ports, before, np.zeros((3, 4)), [1, 1, 0, 1])
+    assert energy == ([10.0, 100.0, 0.0, 110.0], 2, 2)
 
 
 def test_two_read_ports():
     (ports,) = memory_ports(memory(is_clocked=True, reads=2))
     assert ports.reads == ((10,), (11,))
-    found = energy_of(ports, np.ones((4, 3)), np.ones((4, 3)), [1, 1, 1])
-    assert found == ([120.0] * 3, 6, 3)
+    energy = energy_of(ports, np.ones((4, 3)), np.ones((4, 3)), [1, 1, 1])
+    assert energy == ([120.0] * 3, 6, 3)
 
 
 def test_reads_without_a_clock_follow_the_address():

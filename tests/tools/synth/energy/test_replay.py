@@ -111,16 +111,16 @@ def netlist(tmp_path_factory):
 
 def test_windows_of_the_run_count(netlist, recorded):
     program = compile_netlist(netlist)
-    found = replay(netlist, program, recorded, WINDOWS)
-    assert found.counts == (True, True, True)
-    assert found.differing == ()
-    assert found.cycles == found.clocked_cycles == 64 + 200 + 80
+    result = replay(netlist, program, recorded, WINDOWS)
+    assert result.counts == (True, True, True)
+    assert result.differing == ()
+    assert result.cycles == result.clocked_cycles == 64 + 200 + 80
     # Toggles of ports and registers are those of the recorded values.
     for name in ("i", "o", "place", "total", "is_full", "is_large", "$signal"):
         bits = recorded[name]
         for row, net in zip(bits, netlist.names[name], strict=True):
             toggles = sum(int((row[w] != row[np.array(w) - 1]).sum()) for w in WINDOWS)
-            assert found.toggles[net] == toggles, name
+            assert result.toggles[net] == toggles, name
 
 
 @pytest.mark.parametrize(
@@ -140,31 +140,31 @@ def test_a_window_with_another_value_does_not_count(netlist, recorded, name, cyc
     if cycle is None:  # the first of the window in which the memory's output matters
         cycle = 100 + int(recorded["enable"][0, 100:].argmax())
     changed[name][0, cycle] ^= True
-    found = replay(netlist, program, changed, WINDOWS)
-    assert [k for k, counts in enumerate(found.counts) if not counts] == [wrong]
+    result = replay(netlist, program, changed, WINDOWS)
+    assert [k for k, counts in enumerate(result.counts) if not counts] == [wrong]
     right = [window for k, window in enumerate(WINDOWS) if k != wrong]
     alone = replay(netlist, program, recorded, right)
-    assert found.cycles == sum(map(len, right))
-    assert found.toggles.tolist() == alone.toggles.tolist()
-    assert {differing.split("[")[0] for differing in found.differing} <= set(recorded)
+    assert result.cycles == sum(map(len, right))
+    assert result.toggles.tolist() == alone.toggles.tolist()
+    assert {differing.split("[")[0] for differing in result.differing} <= set(recorded)
 
 
 def test_sums_of_batches_are_parts_of_the_whole(netlist, recorded):
     program = compile_netlist(netlist)
     weights = np.random.default_rng(3).random(program.nets)
-    found = replay(netlist, program, recorded, WINDOWS, weights=weights)
-    assert found.weighted.sum() == pytest.approx(float(weights @ found.toggles))
+    result = replay(netlist, program, recorded, WINDOWS, weights=weights)
+    assert result.weighted.sum() == pytest.approx(float(weights @ result.toggles))
     for window, sum_of_batch, cycles in zip(
-        WINDOWS, found.weighted, found.batch_sums(np.ones(found.cycles)), strict=True
+        WINDOWS, result.weighted, result.batch_sums(np.ones(result.cycles)), strict=True
     ):
         alone = replay(netlist, program, recorded, [window])
         assert sum_of_batch == pytest.approx(float(weights @ alone.toggles))
         assert cycles == len(window)
     short = [range(first, first + 8) for first in range(10, 400, 20)]
-    found = replay(netlist, program, recorded, short, weights=weights)
-    assert len(found.weighted) == 3  # of at most seven windows
-    assert found.weighted.sum() == pytest.approx(float(weights @ found.toggles))
-    assert found.batch_sums(found.clocked).tolist() == [48.0, 56.0, 56.0]
+    result = replay(netlist, program, recorded, short, weights=weights)
+    assert len(result.weighted) == 3  # of at most seven windows
+    assert result.weighted.sum() == pytest.approx(float(weights @ result.toggles))
+    assert result.batch_sums(result.clocked).tolist() == [48.0, 56.0, 56.0]
 
 
 def test_names_of_one_net_with_several_values_are_said(netlist, recorded):
@@ -173,9 +173,9 @@ def test_names_of_one_net_with_several_values_are_said(netlist, recorded):
     program = compile_netlist(netlist)
     assert replay(netlist, program, changed, WINDOWS).counts == (True, True, True)
     changed["o"][3, 73] ^= True
-    found = replay(netlist, program, changed, WINDOWS)
-    assert found.counts == (False, True, True)
-    (differing,) = (text for text in found.differing if text.endswith(", which are one net"))
+    result = replay(netlist, program, changed, WINDOWS)
+    assert result.counts == (False, True, True)
+    (differing,) = (text for text in result.differing if text.endswith(", which are one net"))
     assert set(differing.split(", ")[0].split(" and ")) == {"o[3]", "total[3]"}
 
 
@@ -202,26 +202,26 @@ def test_registers_that_are_merged_may_differ_until_they_are_written(tmp_path):
     assert netlist.names["first"] == netlist.names["second"]
     rng, cycles = np.random.default_rng(1), 100
     i, enable = rng.integers(0, 4, cycles), np.arange(cycles) >= 60
-    kept, written = np.full(cycles, 1), np.zeros(cycles, int)
-    kept[61:], written[61:] = i[60:-1], 1
+    stored, written = np.full(cycles, 1), np.zeros(cycles, int)
+    stored[61:], written[61:] = i[60:-1], 1
     recorded = {
         "rst": np.zeros((1, cycles), bool),
         "i": np.array([i & 1, i >> 1], bool),
         "enable": enable[None],
-        "o": np.array([kept * written & 1, kept * written >> 1], bool),
-        "first": np.array([kept & 1, kept >> 1], bool),
-        "second": np.array([kept & 1, np.where(written, kept >> 1, 1)], bool),
+        "o": np.array([stored * written & 1, stored * written >> 1], bool),
+        "first": np.array([stored & 1, stored >> 1], bool),
+        "second": np.array([stored & 1, np.where(written, stored >> 1, 1)], bool),
         "written": written[None] == 1,
     }
     windows = [range(10, 40), range(50, 90)]
-    found = replay(netlist, compile_netlist(netlist), recorded, windows)
-    assert found.counts == (True, True)
+    result = replay(netlist, compile_netlist(netlist), recorded, windows)
+    assert result.counts == (True, True)
     # A value that matters does not count.
     recorded["first"][0, 80] ^= True
     assert replay(netlist, compile_netlist(netlist), recorded, windows).counts == (True, False)
 
 
-class Taken(wiring.Component):
+class Enabled(wiring.Component):
     """Register whose next value matters only while it is enabled."""
 
     i: In(2)
@@ -230,38 +230,38 @@ class Taken(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        taken = Signal(2)
+        enabled = Signal(2)
         with m.If(self.enable):
-            m.d.comb += taken.eq(self.i)
-            m.d.sync += self.o.eq(taken)
+            m.d.comb += enabled.eq(self.i)
+            m.d.sync += self.o.eq(enabled)
         return m
 
 
 def test_a_value_that_does_not_matter_may_differ(tmp_path):
-    netlist = mapped(Taken(), tmp_path)
-    assert netlist.names["taken"] == netlist.names["i"]
+    netlist = mapped(Enabled(), tmp_path)
+    assert netlist.names["enabled"] == netlist.names["i"]
     rng, cycles = np.random.default_rng(1), 100
     i, enable = rng.integers(0, 4, cycles), rng.integers(0, 2, cycles)
     o = np.zeros(cycles, int)
     for k in range(1, cycles):
         o[k] = i[k - 1] if enable[k - 1] else o[k - 1]
-    taken = i * enable
+    enabled = i * enable
     recorded = {
         name: np.array([value & 1, value >> 1], bool)
-        for name, value in {"taken": taken, "i": i, "o": o}.items()
+        for name, value in {"enabled": enabled, "i": i, "o": o}.items()
     } | {"rst": np.zeros((1, cycles), bool), "enable": enable[None] == 1}
     windows = [range(10, 40), range(50, 90)]
-    assert (taken != i)[10:40].any()
+    assert (enabled != i)[10:40].any()
     assert replay(netlist, compile_netlist(netlist), recorded, windows).counts == (True, True)
 
 
 def test_withheld_clocks(netlist, recorded):
     program = compile_netlist(netlist)
     clocked = recorded["enable"][0].copy()  # otherwise no register changes
-    found = replay(netlist, program, recorded, WINDOWS, clocked)
-    assert found.counts == (True, True, True)
+    result = replay(netlist, program, recorded, WINDOWS, clocked)
+    assert result.counts == (True, True, True)
     edges = sum(int(clocked[np.array(window) - 1].sum()) for window in WINDOWS)
-    assert found.clocked_cycles == edges < found.cycles
+    assert result.clocked_cycles == edges < result.cycles
 
 
 def test_recordings_that_are_refused(netlist, recorded):

@@ -95,9 +95,9 @@ def test_instances_by_block_and_group():
 def test_sampled_instances_are_spread():
     part = Part(block="a", group="DMA", instances=tuple(map(str, range(10))))
     assert part.sample(12) == part.instances
-    found = part.sample(3)
-    assert found == part.sample(3)
-    for instance, share in zip(found, (range(3), range(3, 6), range(6, 10)), strict=True):
+    energy = part.sample(3)
+    assert energy == part.sample(3)
+    for instance, share in zip(energy, (range(3), range(3, 6), range(6, 10)), strict=True):
         assert int(instance) in share
 
 
@@ -108,23 +108,23 @@ def test_sampled_instances_have_no_period():
 
 def test_samples_stand_for_all_instances():
     part = Part(block="a", group="DMA", instances=("t.a", "t.b", "t.c", "t.d"))
-    found = part_energy(part, [sample(), sample(internal=30.0)], 1000)
-    assert found.power.internal == pytest.approx(4 * 40 / 100)
-    assert found.power.clock == pytest.approx(4 * 2 / 100)
-    assert found.power.ungated_clock == pytest.approx(4 * 5 / 100)
-    assert found.power.memory == pytest.approx(4 * 8 / 100)
-    assert found.power.leakage == 12.0
-    assert found.power.memory_leakage == 2.0
-    assert found.reads == pytest.approx(4 * 6 / 100)
-    assert found.power.ungated == pytest.approx(found.power.dynamic + 4 * 3 / 100)
+    energy = part_energy(part, [sample(), sample(internal=30.0)], 1000)
+    assert energy.power.internal == pytest.approx(4 * 40 / 100)
+    assert energy.power.clock == pytest.approx(4 * 2 / 100)
+    assert energy.power.ungated_clock == pytest.approx(4 * 5 / 100)
+    assert energy.power.memory == pytest.approx(4 * 8 / 100)
+    assert energy.power.leakage == 12.0
+    assert energy.power.memory_leakage == 2.0
+    assert energy.reads == pytest.approx(4 * 6 / 100)
+    assert energy.power.ungated == pytest.approx(energy.power.dynamic + 4 * 3 / 100)
 
 
 def test_samples_are_scaled_by_clocked_cycles():
     part = Part(block="a", group="DMA", instances=("t.a", "t.b"))
-    found = part_energy(part, [sample()], 1000, [100, 300])
+    energy = part_energy(part, [sample()], 1000, [100, 300])
     # 20 clocked cycles in the windows, 400 of both instances in 1000 cycles.
-    assert found.power.internal == pytest.approx(10 * 400 / 20 / 1000)
-    assert found.power.ungated_clock == pytest.approx(2 * 2.5 / 50)
+    assert energy.power.internal == pytest.approx(10 * 400 / 20 / 1000)
+    assert energy.power.ungated_clock == pytest.approx(2 * 2.5 / 50)
     idle = part_energy(part, [sample(clocked=0)], 1000, [100, 300])
     assert idle.power.internal == pytest.approx(2 * 10 / 50)
 
@@ -150,10 +150,10 @@ def test_batches_that_differ_are_errors_of_the_part():
 
 def test_a_part_without_a_window_that_counts_has_only_leakage():
     part = Part(block="a", group="DMA", instances=("t.a",))
-    found = part_energy(part, [sample(0.0, 0, 0, 0.0, counting=0)], 1000)
-    assert found.counting == 0
-    assert found.differing == ("o",)
-    assert found.power.leakage == 3.0
+    energy = part_energy(part, [sample(0.0, 0, 0, 0.0, counting=0)], 1000)
+    assert energy.counting == 0
+    assert energy.differing == ("o",)
+    assert energy.power.leakage == 3.0
 
 
 def test_sums_by_group():

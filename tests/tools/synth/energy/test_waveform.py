@@ -110,8 +110,8 @@ def test_several_windows_and_blocks():
         path: Recorded(names={"count", "queue.head"}, clock="clk"),
         f"{path}.queue": Recorded(names={"level"}, clock=None),
     }
-    found = read_waveforms(waveforms(HEAD + later), [5, 6, 10, 11], blocks)
-    core, queue = found[path], found[f"{path}.queue"]
+    recordings = read_waveforms(waveforms(HEAD + later), [5, 6, 10, 11], blocks)
+    core, queue = recordings[path], recordings[f"{path}.queue"]
     assert core.cycles.tolist() == [5, 6, 10, 11]
     assert core.windows == [range(1, 2), range(3, 4)]
     assert core.clocked.tolist() == [True, False, True, False]

@@ -32,9 +32,9 @@ async def offer(ctx, rng, valid, ready):
         await ctx.tick()
     ctx.set(valid, 1)
     while True:
-        taken = ctx.get(ready)
+        is_accepted = ctx.get(ready)
         await ctx.tick()
-        if taken:
+        if is_accepted:
             break
     ctx.set(valid, 0)
 

@@ -125,27 +125,27 @@ def test_corners_of_integers(operation):
 def test_latency_and_interval(operation, interval):
     """With a lane for each thread, and with one lane for all."""
     every = CoreConfig(warps=2, threads=2, divide_lanes=2)
-    accepted, taken = timed(DivideUnit(every), warps_of(every, [operation] * 4, 1), 6 * interval)
+    accepted, ends = timed(DivideUnit(every), warps_of(every, [operation] * 4, 1), 6 * interval)
     # The first starts when it is in the input register, where the next one waits.
     begun = [1 + number * interval for number in range(4)]
     assert accepted == [0, *begun[:-1]]
-    assert taken == [cycle + interval + 1 for cycle in begun]
+    assert ends == [cycle + interval + 1 for cycle in begun]
 
     one = CoreConfig(warps=2, threads=4)
     operations = warps_of(one, [operation] * 3, 2)
-    accepted, taken = timed(DivideUnit(one), operations, 15 * interval)
+    accepted, ends = timed(DivideUnit(one), operations, 15 * interval)
     # The second enters the register when the first starts its last beat.
     assert accepted == [0, 1 + 3 * interval, 1 + 7 * interval]
-    assert taken == [2 + (4 * number + 4) * interval for number in range(3)]
+    assert ends == [2 + (4 * number + 4) * interval for number in range(3)]
 
 
 def test_a_waiting_result_stops_only_the_next_but_one():
     config = CoreConfig(warps=2, threads=1)
     operations = warps_of(config, [DivideOperation.FDIV] * 4, 3)
-    accepted, taken = timed(DivideUnit(config), operations, 80, willing=lambda cycle: cycle >= 40)
+    accepted, ends = timed(DivideUnit(config), operations, 80, willing=lambda cycle: cycle >= 40)
     # The next result replaces the previous one a cycle after that was taken.
     assert accepted == [0, 1, 8, 41]
-    assert taken == [40, 42, 49, 56]
+    assert ends == [40, 42, 49, 56]
 
 
 def test_digits():

@@ -58,7 +58,7 @@ def test_lanes_match_golden_model(latency):
     rng = np.random.default_rng(latency)
     operation = np.tile(OPERATIONS, 8)
     rounding = rng.integers(0, len(Rounding), count)
-    sets = [float_operands(FloatOperation(each), rng, lanes) for each in operation]
+    sets = [float_operands(FloatOperation(member), rng, lanes) for member in operation]
     dut = require_no_loop(FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency)))
     inputs = Cat(*(Value.cast(value) for *_, value in dut.operands.signature.flatten(dut.operands)))
     outputs = Cat(Value.cast(dut.result.o), Value.cast(dut.result.flags))
@@ -112,27 +112,27 @@ def test_unit_of_eight_threads():
 def test_every_operation_has_one_latency_and_one_begins_per_cycle(latency):
     config = CoreConfig(warps=2, threads=2, fma_latency=latency)
     operations = warps_of(config, len(OPERATIONS), seed=1)
-    accepted, taken = timed(Fp32Unit(config), operations, len(operations) + latency + 2)
+    accepted, ends = timed(Fp32Unit(config), operations, len(operations) + latency + 2)
     assert accepted == list(range(len(operations)))
-    assert taken == [cycle + latency for cycle in accepted]
+    assert ends == [cycle + latency for cycle in accepted]
 
 
 def test_a_beat_per_cycle():
     config = CoreConfig(warps=2, threads=6, fp32_lanes=2)
     operations = warps_of(config, 6, seed=2)
-    accepted, taken = timed(Fp32Unit(config), operations, 30)
+    accepted, ends = timed(Fp32Unit(config), operations, 30)
     assert accepted == [3 * number + 2 for number in range(6)]
-    assert taken == [cycle + config.fma_latency for cycle in accepted]
+    assert ends == [cycle + config.fma_latency for cycle in accepted]
 
 
 def test_results_that_are_not_taken_wait_and_then_leave_one_per_cycle():
     config = CoreConfig(warps=2, threads=2)
     places = CreditFifoConfig(common=1, result=1, latency=config.fma_latency).places
     operations = warps_of(config, 20, seed=3)
-    accepted, taken = timed(Fp32Unit(config), operations, 60, willing=lambda cycle: cycle >= 20)
+    accepted, ends = timed(Fp32Unit(config), operations, 60, willing=lambda cycle: cycle >= 20)
     assert accepted[:places] == list(range(places))
     assert accepted[places] == 21
-    assert taken == list(range(20, 40))
+    assert ends == list(range(20, 40))
 
 
 KNOWN = [

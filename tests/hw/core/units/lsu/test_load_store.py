@@ -228,8 +228,8 @@ def test_latency_of_parts(name):
 def test_throughput(name):
     """With the longest latency that the slots cover."""
     config = CONFIGS[name]
-    kept = beats(config) > 1
-    latency = (slots(config) - 1) * beats(config) - (3 if kept else 2)
+    is_assembled = beats(config) > 1
+    latency = (slots(config) - 1) * beats(config) - (3 if is_assembled else 2)
     memory = make_memory(config, random.Random(12), latency=latency)
     operations = [MemoryOperation.LW, MemoryOperation.SW] * 30
     accesses = [

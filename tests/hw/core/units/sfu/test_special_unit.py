@@ -43,18 +43,18 @@ def test_unit_matches_golden_model(config, stall):
 def test_latency_and_a_beat_per_cycle(threads, lanes):
     config = CoreConfig(threads=threads, special_lanes=lanes)
     beats = threads // lanes
-    accepted, taken = timed(SpecialUnit(config), warps_of(config, 4, 1), 5 * beats + LATENCY + 2)
+    accepted, ends = timed(SpecialUnit(config), warps_of(config, 4, 1), 5 * beats + LATENCY + 2)
     # The first starts when it is in the input register, where the next one waits.
     assert accepted == [beats * number for number in range(4)]
-    assert taken == [1 + LATENCY + beats * number + beats - 1 for number in range(4)]
+    assert ends == [1 + LATENCY + beats * number + beats - 1 for number in range(4)]
 
 
 def test_results_that_are_not_taken_wait():
     config = CoreConfig(warps=2, threads=1)
     places = CreditFifoConfig(common=1, result=1, latency=LATENCY).places
-    accepted, taken = timed(
+    accepted, ends = timed(
         SpecialUnit(config), warps_of(config, 12, 2), 60, willing=lambda cycle: cycle >= 30
     )
     # One more waits in the input register.
     assert accepted == [*range(places + 1), *range(31, 31 + 11 - places)]
-    assert taken == list(range(30, 42))
+    assert ends == list(range(30, 42))
