@@ -13,18 +13,16 @@ from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.window_cases import BEYOND, IN_ORDER, TIMED, TWO_WAYS
 from support.cluster.window_programs import (
-    BEYOND,
     DIVERGENT,
     FLAGS,
-    IN_ORDER,
     RING,
     ROOM,
-    TIMED,
-    TWO_WAYS,
     WindowProgram,
     window_config,
 )
+from support.cluster.window_stress import random_accesses
 from support.programs.source_run import PROGRAMS as PROGRAM_FOLDER
 from support.programs.source_run import loaded
 
@@ -148,6 +146,16 @@ def test_stores_of_a_core_through_windows_are_seen_in_order():
         rounds, wrong = program.results(machine, 3)[2][:2]
         assert rounds > 4
         assert wrong == 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(4))
+def test_random_accesses_of_all_threads_in_lockstep(seed):
+    memory = DramConfig(latency=20, stall=0.1 * seed)
+    with ProgramMachine(MACHINES["three"], memory=memory, lockstep=True) as machine:
+        WindowProgram(random_accesses(seed, 250)).load(machine)
+        outcome = machine.run(LIMIT)
+        assert outcome.stop is StopReason.DONE, outcome.mismatch
 
 
 @pytest.mark.full
