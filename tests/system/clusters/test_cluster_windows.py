@@ -198,9 +198,9 @@ def test_an_access_beyond_a_window_is_a_fault(access, wrong):
         fault = outcome.fault
         assert fault is not None
         assert (fault.cause, fault.core, fault.warp) == (MemoryFault.REFUSED, 1, 0)
-        for found in (fault, expected):
-            assert (found.pc, found.lanes) == (program.labels["bad"], 4)
-            assert found.address == wrong
+        for reported in (fault, expected):
+            assert (reported.pc, reported.lanes) == (program.labels["bad"], 4)
+            assert reported.address == wrong
 
 
 @pytest.mark.full
