@@ -53,6 +53,6 @@ def read_by_slang(*options: str, folder: Path) -> SlangDesign:
     command = [sys.executable, "-c", PROGRAM, *options]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout.splitlines()[-1])
-    ports = [SlangPort(*port) for port in found["ports"]]
-    return SlangDesign(found["top"], found["messages"], {port.name: port for port in ports})
+    report = json.loads(run.stdout.splitlines()[-1])
+    ports = [SlangPort(*port) for port in report["ports"]]
+    return SlangDesign(report["top"], report["messages"], {port.name: port for port in ports})

@@ -39,15 +39,15 @@ def test_all_clock_ports_have_one_clock(design, ending):
 
 @pytest.mark.parametrize("ending", BUILTINS)
 def test_every_other_port_has_a_delay_in_its_direction(design, ending):
-    found = read(design, ending)
-    ((_, sources),) = found.clocks.values()
-    assert {*found.delays} == {*design[2]} - {*sources}
-    assert {*found.delays.values()} == {3.0}
-    assert [*found.uncertainty.values()] == ([] if ending == "sdc" else [0.0])
+    constraints = read(design, ending)
+    ((_, sources),) = constraints.clocks.values()
+    assert {*constraints.delays} == {*design[2]} - {*sources}
+    assert {*constraints.delays.values()} == {3.0}
+    assert [*constraints.uncertainty.values()] == ([] if ending == "sdc" else [0.0])
 
 
 def test_a_flow_can_set_the_variables_of_the_sdc(design):
-    found = read(
+    constraints = read(
         design,
         "sdc",
         variables={
@@ -57,13 +57,15 @@ def test_a_flow_can_set_the_variables_of_the_sdc(design):
             "spica_uncertainty": "0.05",
         },
     )
-    ((period, _),) = found.clocks.values()
+    ((period, _),) = constraints.clocks.values()
     assert period == 2.0
     busy = {name for name in design[2] if name.endswith("_busy")}
     assert busy
-    assert {name for name, delay in found.delays.items() if delay == pytest.approx(0.2)} == busy
-    assert {found.delays[name] for name in {*found.delays} - busy} == {0.5}
-    assert [*found.uncertainty.values()] == [0.05]
+    assert {
+        name for name, delay in constraints.delays.items() if delay == pytest.approx(0.2)
+    } == busy
+    assert {delays[name] for name in {*delays} - busy} == {0.5}
+    assert [*constraints.uncertainty.values()] == [0.05]
 
 
 @pytest.mark.parametrize("ending", BUILTINS)

@@ -28,8 +28,8 @@ def test_verilator_lints_the_files(folder, tmp_path, option):
 @pytest.mark.parametrize("option", ["-f", "-F"])
 def test_slang_reads_the_files_without_a_message(folder, tmp_path, option):
     here, there = (folder, "") if option == "-f" else (tmp_path, f"{folder}/")
-    found = read_by_slang(option, f"{there}tiny_matrix.f", folder=here)
-    assert (found.top, found.messages) == ("tiny_matrix", 0)
+    design = read_by_slang(option, f"{there}tiny_matrix.f", folder=here)
+    assert (design.top, design.messages) == ("tiny_matrix", 0)
 
 
 @pytest.mark.full

@@ -23,14 +23,14 @@ VIVADO = {
 
 def parsed(arguments, options):
     """Return options and operands of a call; an unknown option is an error."""
-    found, operands, rest = {}, [], list(arguments)
+    options_given, operands, rest = {}, [], list(arguments)
     while rest:
         word = rest.pop(0)
         if word.startswith("-"):
-            found[word] = rest.pop(0) if options[word] else True
+            options_given[word] = rest.pop(0) if options[word] else True
         else:
             operands.append(word)
-    return found, operands
+    return options_given, operands
 
 
 @pytest.fixture
@@ -101,11 +101,11 @@ def quartus(generated):
 
 def assignments(tcl):
     """Return the values of each global assignment."""
-    found = {}
+    values = {}
     for option, name, *value in tcl.called("set_global_assignment"):
         assert option == "-name"
-        found.setdefault(name, []).append(" ".join(value))
-    return found
+        values.setdefault(name, []).append(" ".join(value))
+    return values
 
 
 def test_quartus_has_a_project_of_the_design(quartus, generated):
@@ -134,10 +134,10 @@ def test_quartus_has_virtual_pins_for_all_ports_but_the_clocks(quartus, generate
 
 
 def test_quartus_takes_a_device_its_family_and_sources(quartus):
-    found = assignments(quartus("10CX220YF780I5G", "{Cyclone 10 GX}", "wrappers.v"))
-    assert found["DEVICE"] == ["10CX220YF780I5G"]
-    assert found["FAMILY"] == ["Cyclone 10 GX"]
-    assert found["VERILOG_FILE"][1:] == [os.path.abspath("wrappers.v")]
+    values = assignments(quartus("10CX220YF780I5G", "{Cyclone 10 GX}", "wrappers.v"))
+    assert values["DEVICE"] == ["10CX220YF780I5G"]
+    assert values["FAMILY"] == ["Cyclone 10 GX"]
+    assert values["VERILOG_FILE"][1:] == [os.path.abspath("wrappers.v")]
 
 
 @pytest.mark.parametrize("tool", VERSIONS)

@@ -65,7 +65,7 @@ def described(name):
 def test_registers_are_those_of_the_json(name, tmp_path):
     root = compiled(name, tmp_path)
     registers = [node for node in root.descendants() if isinstance(node, RegNode)]
-    found = {
+    registers = {
         (register.parent.inst_name, register.inst_name): (
             register.absolute_address,
             register.has_sw_readable,
@@ -78,7 +78,7 @@ def test_registers_are_those_of_the_json(name, tmp_path):
         place: (address, *ACCESSES[access], meaning)
         for place, (address, access, meaning) in described(name).items()
     }
-    assert found == expected
+    assert registers == expected
 
 
 def test_widths_are_those_of_the_bus_and_of_counters(tmp_path):
@@ -119,7 +119,7 @@ def test_ip_xact_has_the_same_registers(name, tmp_path):
     def number(element, tag):
         return int(text(element, tag).removeprefix("'h"), 16)
 
-    found = {
+    registers = {
         (text(block, "name"), text(register, "name")): (
             number(block, "addressOffset") + number(register, "addressOffset"),
             text(register.find(f"{IPXACT}field"), "access"),
@@ -127,7 +127,7 @@ def test_ip_xact_has_the_same_registers(name, tmp_path):
         for block in ElementTree.parse(path).iter(f"{IPXACT}registerFile")
         for register in block.iter(f"{IPXACT}register")
     }
-    assert found == {
+    assert registers == {
         place: (address, IPXACT_ACCESSES[access])
         for place, (address, access, _) in described(name).items()
     }
