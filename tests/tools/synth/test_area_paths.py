@@ -90,7 +90,7 @@ def test_a_path_through_four_blocks(paths):
     assert deepest.depth == measure(Row(0), "row").depth
     names = [name for name, _ in deepest.signals]
     for earlier, later in (
-        ("source.kept", "source.raised"),
+        ("source.stored", "source.raised"),
         ("source.raised", "first.product"),
         ("first.product", "second.product"),
         ("second.product", "sink.i"),
