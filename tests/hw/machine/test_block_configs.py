@@ -24,10 +24,12 @@ REQUESTER_IDS = CORE_IDS | {"cores", "dma"}
 #: Fields of matrix units that set the sizes of their ports.
 DRAINS = {"units", "*.columns"}
 OPERANDS = {"*.rows", "*.operand"}
-#: Fields that set the number of ports of shared memory, their sizes, and the number of lanes.
+#: Fields that set the number of ports of shared memory, their sizes, and the number of lanes. With
+#: several clusters each has a port for the others.
 SHARED_PORTS = {
     *("axi.masters", "axi.data_width", "cores", "core.threads", "core.memory_lanes"),
     *("core.shared_ports", "core.row_port", "shared.narrow_ports", "dma", *DRAINS, *OPERANDS),
+    "clusters",
 }
 PIPELINE = {
     *(
@@ -50,10 +52,10 @@ OWN = {
         *("core.warps", "core.threads", "core.instruction_buffer", "core.memory_lanes"),
         *("core.accesses", "core.transactions", "core.shared_ports", "core.l1i.*", "core.l1d.*"),
         *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
-        *("core.row_port", "dma"),
+        *("clusters", "core.row_port", "dma"),
     },
     "Core": {*PIPELINE, "clusters", "cores", "barriers", "barrier_scope"},
-    "Control": {"clusters", *SHARED_PORTS},
+    "Control": SHARED_PORTS,
     "RunControl": {"clusters", "cores", "core.warps", "core.threads", "axi.masters"},
     "UnitRegisterBus": {"cores", "units"},
     "Arbiter": {"cores"},
