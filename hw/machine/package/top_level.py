@@ -1,5 +1,6 @@
 """Ports of an emitted top level by their function: clocks, resets, interfaces, busy outputs."""
 
+import textwrap
 from dataclasses import dataclass
 
 from ...emit.emission import Emission, EmittedPort
@@ -79,9 +80,11 @@ class TopLevel:
 
 def wrapped(names: list[str], width: int = 96, indent: str = "    ") -> str:
     """Return names in indented lines, separated by spaces."""
-    lines = [indent]
-    for name in names:
-        if len(lines[-1]) + len(name) > width:
-            lines.append(indent)
-        lines[-1] += name + " "
-    return "\n".join(line.rstrip() for line in lines)
+    return textwrap.fill(
+        " ".join(names),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
