@@ -97,6 +97,16 @@ MACHINES = {
 }
 
 
+def results_in_lockstep(config, text, *, memory=DRAM, **options):
+    """Run a program in lockstep to its end; return the words that each cluster has left."""
+    program = WindowProgram(text)
+    with ProgramMachine(config, memory=memory, lockstep=True, **options) as machine:
+        program.load(machine)
+        outcome = machine.run(LIMIT)
+        assert outcome.stop is StopReason.DONE, outcome.mismatch
+        return program.results(machine, config.clusters)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("machine", MACHINES)
@@ -104,69 +114,40 @@ def test_programs_reach_the_memory_of_all_clusters_in_lockstep(machine, name):
     text, require = PROGRAMS[name]
     if machine == "units":  # 4 warps: only the threads of the first two have a place
         text = text.replace("csrr t0, num_warps", "li t0, 2")
-    config = MACHINES[machine]
-    with ProgramMachine(config, memory=DRAM, lockstep=True) as running:
-        program = WindowProgram(text)
-        program.load(running)
-        outcome = running.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome.mismatch
-        require(program.results(running, config.clusters))
+    require(results_in_lockstep(MACHINES[machine], text))
 
 
 @pytest.mark.full
 def test_programs_reach_the_memory_of_all_clusters_on_the_simulator_of_amaranth():
     small = CacheConfig(size=256, ways=2, mshrs=2, prefetch=0)
-    config = window_config(2, l1d=small)
-    with ProgramMachine(config, memory=DRAM, lockstep=True, engine="amaranth") as machine:
-        program = WindowProgram(RING)
-        program.load(machine)
-        outcome = machine.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome.mismatch
-        require_ring(program.results(machine, 2))
+    require_ring(results_in_lockstep(window_config(2, l1d=small), RING, engine="amaranth"))
 
 
 @pytest.mark.full
 def test_a_fence_orders_accesses_at_both_addresses_of_a_word():
     """Loads before it miss the store on the RTL, which lockstep accepts; those after it do not."""
-    with ProgramMachine(MACHINES["two"], memory=DRAM, lockstep=True) as machine:
-        program = WindowProgram(TWO_WAYS)
-        program.load(machine)
-        outcome = machine.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome.mismatch
-        assert [words[:2] for words in program.results(machine, 2)] == [[16, 0]] * 2
+    results = results_in_lockstep(MACHINES["two"], TWO_WAYS)
+    assert [words[:2] for words in results] == [[16, 0]] * 2
 
 
 @pytest.mark.full
 def test_stores_of_a_core_through_windows_are_seen_in_order():
-    with ProgramMachine(MACHINES["three"], memory=DRAM, lockstep=True) as machine:
-        program = WindowProgram(IN_ORDER)
-        program.load(machine)
-        outcome = machine.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome.mismatch
-        rounds, wrong = program.results(machine, 3)[2][:2]
-        assert rounds > 4
-        assert wrong == 0
+    rounds, wrong = results_in_lockstep(MACHINES["three"], IN_ORDER)[2][:2]
+    assert rounds > 4
+    assert wrong == 0
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(4))
 def test_random_accesses_of_all_threads_in_lockstep(seed):
     memory = DramConfig(latency=20, stall=0.1 * seed)
-    with ProgramMachine(MACHINES["three"], memory=memory, lockstep=True) as machine:
-        WindowProgram(random_accesses(seed, 250)).load(machine)
-        outcome = machine.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome.mismatch
+    results_in_lockstep(MACHINES["three"], random_accesses(seed, 250), memory=memory)
 
 
 @pytest.mark.full
 def test_cycles_are_those_of_the_manual():
     config = MACHINES["two"]
-    with ProgramMachine(config, memory=DRAM, lockstep=True) as machine:
-        program = WindowProgram(TIMED)
-        program.load(machine)
-        outcome = machine.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome.mismatch
-        words = program.results(machine, 2)[0][:10]
+    words = results_in_lockstep(config, TIMED)[0][:10]
     first, more = words[::2], words[1::2]
     cycles = [(end - start) / 16 for start, end in zip(first, more, strict=True)]
     turn = config.shared.read_latency + 4
