@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 
 from ..base.build_cache import digest
 from ..hw.config import MachineConfig
-from ..hw.emit.amaranth_patches import blank_memories, patched_amaranth
+from ..hw.emit.amaranth_patches import patched_amaranth
 from ..hw.emit.emitter import Emitter, signature_ports
 from ..hw.emit.garbage_collection import no_garbage_collection
 from ..hw.emit.shared_block import SharedBlock, describe, module_name
@@ -56,10 +56,10 @@ class ClassifyingEmitter(Emitter):
         self.classes[module_name(block)] = type(block).__name__
         return super().instance(block)
 
-    def convert(self, elaboratable, ports, name: str):
+    def convert(self, elaboratable, ports, name: str, component=None):
         fragment = Fragment.get(elaboratable, self)
         self.record_classes(fragment, name)
-        return super().convert(fragment, ports, name)
+        return super().convert(fragment, ports, name, component)
 
     def record_classes(self, fragment, name: str):
         """Record the classes of a fragment and its subfragments."""
@@ -77,11 +77,11 @@ def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
     itself and as part of a cluster.
     """
     emitter = ClassifyingEmitter()
-    with no_garbage_collection(), patched_amaranth(blank_memories):
+    with no_garbage_collection(), patched_amaranth():
         if isinstance(component, SharedBlock):
             Fragment.get(component, emitter)
             return "".join(emitter.modules.values()), module_name(component), emitter.classes
-        text = emitter.convert(component, list(signature_ports(component, "_")), name).rtlil
+        text = emitter.convert(component, list(signature_ports(component, "_")), name).text
         return text + "".join(emitter.modules.values()), name, emitter.classes
 
 

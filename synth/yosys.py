@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..base.build_cache import scratch_folder
-from ..base.yosys import yosys_version
-from ..hw.emit.verilog import YosysError
-from ..hw.emit.verilog import run_yosys as run_in_folder
+from ..base.tools import run_tool
+from ..base.yosys import yosys_command, yosys_version
 
 __all__ = ["YosysError", "run_at_once", "run_yosys", "yosys_version"]
+
+
+class YosysError(Exception):
+    """Yosys ended with an error; the message is its output."""
 
 
 def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:
@@ -22,11 +25,12 @@ def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> 
         for file, text in files.items():
             (folder / file).write_text(text)
         (folder / "script.ys").write_text(script)
-        try:
-            run_in_folder(["-q", "-l", "log.txt", "-s", "script.ys"], folder)
-        except YosysError as error:  # with -q, most errors are only in the log
-            errors = re.findall(r"^ERROR: .*$", (folder / "log.txt").read_text(), re.MULTILINE)
-            raise YosysError("; ".join(errors) or str(error)) from None
+        run = run_tool([*yosys_command(), "-q", "-l", "log.txt", "-s", "script.ys"], cwd=folder)
+        if run.returncode:  # with -q, most errors are only in the log
+            log = folder / "log.txt"
+            errors = re.findall(r"^ERROR: .*$", log.read_text(), re.MULTILINE)
+            code = f"yosys ended with exit code {run.returncode}"
+            raise YosysError("; ".join(errors) or run.stderr.strip() or code)
         if missing := [result for result in results if not (folder / result).exists()]:
             raise YosysError(f"Yosys must write {', '.join(missing)} and did not")
         return {result: (folder / result).read_text() for result in results}

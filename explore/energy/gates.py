@@ -12,8 +12,10 @@ from typing import Any
 from ...base.build_cache import scratch_folder
 from ...base.progress import Progress
 from ...hw.config import MachineConfig
-from ...sim.engine.blocks.composition import CLOCKS
-from ...sim.engine.blocks.partition import REST
+from ...hw.emit.emission import REST
+from ...hw.emit.writer.names import identifier
+from ...hw.emit.writer.recorded import Places
+from ...sim.engine.blocks.composition import CLOCKS, PLACES
 from ...sim.run.options import WAVEFORM, RunOptions
 from ...sim.run.request.energy import GATES, require_cluster_run
 from ...sim.run.workload import Workload, run_workload
@@ -204,6 +206,7 @@ class MeasuredRun:
         self.waveforms, self.top, self.cycles = waveforms, top, cycles
         self.recorded = [cycle for first, end in windows for cycle in range(first, end)]
         self.parts = json.loads((waveforms / CLOCKS).read_text())
+        self.modules = json.loads((waveforms / PLACES).read_text())
         self.clocked_cycles: dict[str, int] = {}  # by the path of an instance
         for file, domains in zip(self.files(), self.parts.values(), strict=True):
             for path, port in clock_ports(file, domains).items():
@@ -216,11 +219,31 @@ class MeasuredRun:
             with (self.waveforms / f"{name}{WAVEFORM}").open() as lines:
                 yield WaveformFile(place=place, lines=lines)
 
+    def places(self, block: str) -> Places:
+        """Return the places of the signals of a block, which may be a part of a module."""
+        module, _, inner = block.partition(".")
+        places = self.modules[REST if module == self.top else module]
+        if not inner:
+            return places
+        prefix, scope = f"{inner}.", f"{scope_of(inner)}."
+        return {
+            name.removeprefix(prefix): tuple(
+                (path.removeprefix(scope), first, width) for path, first, width in pieces
+            )
+            for name, pieces in places.items()
+            if name.startswith(prefix)
+        }
+
     def clocked(self, part: Part) -> list[int] | None:
         """Return the clocked cycles of each instance of a part; None if one is not known."""
-        counts = [self.clocked_cycles.get(path) for path in part.instances]
+        counts = [self.clocked_cycles.get(scope_of(path)) for path in part.instances]
         known = [count for count in counts if count is not None]
         return known if len(known) == len(counts) else None
+
+
+def scope_of(path: str) -> str:
+    """Return the scope of an instance in waveforms, by its path in the netlist."""
+    return ".".join(map(identifier, path.split(".")))
 
 
 def measured_parts(
@@ -253,13 +276,16 @@ def measured_parts(
     }
     if progress is not None:
         progress("reading waveforms", 0, 0)
-    recorded = {instance: machine.models[block].recorded for instance, block in samples.items()}
+    needed = {
+        block: machine.models[block].recorded(run.places(block)) for block in set(samples.values())
+    }
+    recorded = {scope_of(instance): needed[block] for instance, block in samples.items()}
     waveforms = read_waveforms(run.files(), run.recorded, recorded)
     energies = []
     for done, (part, own) in enumerate(zip(parts, chosen, strict=True)):
         if progress is not None:
             progress("replaying windows", done, len(parts))
         model = machine.models[part.block]
-        part_samples = [model.energy(waveforms.pop(instance)) for instance in own]
+        part_samples = [model.energy(waveforms.pop(scope_of(instance))) for instance in own]
         energies.append(part_energy(part, part_samples, run.cycles, run.clocked(part)))
     return energies

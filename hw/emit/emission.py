@@ -1,13 +1,29 @@
 """Result of emitting a component: Verilog text, ports, modules, memories."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from .netlist import EmittedInstance, Paths
+from .netlist import NetPiece, Paths
 from .sram_macros import SramShape, sram_models
+from .writer.recorded import Places
 
-__all__ = ["Emission", "EmittedModule", "EmittedPort", "EmittedSram"]
+__all__ = [
+    "REST",
+    "TOP",
+    "Emission",
+    "EmittedModule",
+    "EmittedPort",
+    "EmittedSram",
+    "SplitBlock",
+    "SplitTop",
+    "VerilogModule",
+]
+
+#: In place of an instance's name: the top, whose inputs are sources.
+TOP = ""
+#: In place of an instance's name: the top without the blocks that are split off.
+REST = "rest"
 
 
 @dataclass(frozen=True)
@@ -38,6 +54,85 @@ class EmittedSram:
 
 
 @dataclass(frozen=True)
+class VerilogModule:
+    """Verilog of a module and the ordinary components in it.
+
+    Parameters
+    ----------
+    name : str
+    text : str
+        Text of the module and of those below it that are not shared blocks.
+    ports : tuple of EmittedPort
+        Clocks first.
+    paths : Paths
+        Inputs that each output depends on combinationally.
+    children : tuple of str
+        Names of the shared blocks that it instantiates itself.
+    places : Places
+        Where waveforms have its signals, by their path in the netlist; empty if it is not for a
+        simulator.
+
+    """
+
+    name: str
+    text: str
+    ports: tuple[EmittedPort, ...]
+    paths: Paths
+    children: tuple[str, ...]
+    places: Places = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class SplitBlock:
+    """Instance of a shared block that is split off from the top.
+
+    Parameters
+    ----------
+    name : str
+        Name of the instance.
+    module : str
+        Name of its module.
+    clocks : mapping of str to str
+        Clock domain of the top at each clock port.
+    inputs : mapping of str to tuple of NetPiece
+        Sources of its other inputs, from bit 0 on: outputs of blocks, of `REST` and inputs of
+        `TOP`.
+
+    """
+
+    name: str
+    module: str
+    clocks: Mapping[str, str]
+    inputs: Mapping[str, tuple[NetPiece, ...]]
+
+
+@dataclass(frozen=True)
+class SplitTop:
+    """Top split into blocks in clock domains of their own and the rest.
+
+    Parameters
+    ----------
+    blocks : tuple of SplitBlock
+        Direct instances of shared blocks whose clock is not that of ``sync``.
+    rest : VerilogModule
+        All logic between them and the blocks in ``sync``, with the name of the top.
+    sources : mapping of str to NetPiece
+        Input of `TOP` or output of a block at each input of the rest.
+    outputs : mapping of str to tuple of NetPiece
+        Sources of the top's outputs.
+    modules : mapping of str to VerilogModule
+        All shared blocks.
+
+    """
+
+    blocks: tuple[SplitBlock, ...]
+    rest: VerilogModule
+    sources: Mapping[str, NetPiece]
+    outputs: Mapping[str, tuple[NetPiece, ...]]
+    modules: Mapping[str, VerilogModule]
+
+
+@dataclass(frozen=True)
 class Emission:
     """Result of emitting a component.
 
@@ -56,12 +151,11 @@ class Emission:
         ``x_clk`` and ``x_rst``.
     modules : tuple of EmittedModule
         Shared blocks, by name.
-    paths : mapping of str to Paths
-        Combinational paths of each shared block, by name.
-    instances : tuple of EmittedInstance
-        Shared blocks in the top and the sources of their inputs; the top's outputs as the last.
     srams : tuple of EmittedSram or None
         SRAM macro wrappers by name, not part of `verilog`; None if memories stay in it.
+    split : SplitTop or None
+        The same design for a model that is composed of blocks; only if it is for a simulator, and
+        without SRAM macros.
 
     """
 
@@ -71,9 +165,8 @@ class Emission:
     ports: tuple[EmittedPort, ...]
     domains: tuple[str, ...]
     modules: tuple[EmittedModule, ...]
-    paths: Mapping[str, Paths]
-    instances: tuple[EmittedInstance, ...]
     srams: tuple[EmittedSram, ...] | None = None
+    split: SplitTop | None = None
 
     @property
     def sram_models(self) -> str:

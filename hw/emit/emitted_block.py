@@ -1,9 +1,10 @@
-"""Emitted form of one distinct shared block, without its Verilog text."""
+"""Emitted form of one distinct shared block."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .netlist import Paths
+from .emission import VerilogModule
+from .module_names import Fields
 from .shared_block import SharedBlock
 from .sram_macros import SramShape
 
@@ -19,36 +20,35 @@ class EmittedBlock:
 
     Parameters
     ----------
-    name : str
-        Name of its module.
+    module : VerilogModule
+        Its Verilog; without a text if it was converted to RTLIL.
     classes : ClassNames
         Class of the block and class of its config.
     config : str
         Description of its config.
+    fields : Fields
+        Fields of its config.
     domains : tuple of str
         Clock domains in the order of their ports.
-    paths : Paths
-        Combinational paths.
     macros : tuple of SramShape
         Shapes of the SRAM macro wrappers that it instantiates itself.
     instances : mapping of str to int
         Number of instances of each shared block and SRAM macro wrapper that it instantiates itself.
-    verilog : str
-        Key of the Verilog text.
-    children : tuple of str
-        Names of the shared blocks that it instantiates itself.
 
     """
 
-    name: str
+    module: VerilogModule
     classes: ClassNames
     config: str
+    fields: Fields
     domains: tuple[str, ...]
-    paths: Paths
     macros: tuple[SramShape, ...]
     instances: Mapping[str, int]
-    verilog: str
-    children: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of its module."""
+        return self.module.name
 
     @property
     def component(self) -> str:

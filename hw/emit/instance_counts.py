@@ -1,21 +1,20 @@
-"""Numbers of instances of modules, from RTLIL."""
+"""Numbers of instances of modules."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["count_instances", "total_instances"]
+# Private, and there is no public form of a module's instances between fragment and text.
+from amaranth.hdl import _nir
+
+__all__ = ["instances_in", "total_instances"]
+
+nir: Any = _nir  # no stub
 
 
-def count_instances(top: str, rtlil: str) -> dict[str, int]:
-    """Return the number of instances of each module that `top` uses and the text does not have."""
-    bodies = re.split(r"^module \\(\S+)\n", rtlil, flags=re.M)
-    children = {
-        name: Counter(re.findall(r"^  cell \\(\S+) ", body, re.M))
-        for name, body in zip(bodies[1::2], bodies[2::2], strict=True)
-    }
-    totals = total_instances(top, children)
-    return {name: count for name, count in totals.items() if name not in children}
+def instances_in(netlist: Any) -> dict[str, int]:
+    """Return the number of instances of each module that a netlist has only by its name."""
+    return dict(Counter(cell.type for cell in netlist.cells if isinstance(cell, nir.Instance)))
 
 
 def total_instances(top: str, children: Mapping[str, Mapping[str, int]]) -> Counter:

@@ -1,6 +1,6 @@
-"""Connections of a converted module: combinational paths between ports, wiring of instances."""
+"""Connections of a converted module: combinational paths between ports, origins of nets."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -10,7 +10,7 @@ from amaranth.hdl import _nir
 
 from .dependencies import HUB, Dependencies
 
-__all__ = ["EmittedInstance", "NetPiece", "Paths", "combinational_paths", "instance_wiring"]
+__all__ = ["NetPiece", "Paths", "Tracer", "combinational_paths"]
 
 nir: Any = _nir  # no stub
 #: Inputs that each output of a module depends on combinationally, by the name of the output.
@@ -24,43 +24,19 @@ class NetPiece:
     Parameters
     ----------
     width : int
-    instance : str or None
-        Instance whose output drives the bits; an empty name is the module with its inputs; None
-        stands for logic or constants.
+    instance : str
+        Instance whose output drives the bits; an empty name is the module with its inputs.
     port : str
         Output of the instance, or input of the module.
     offset : int
         First bit of the port.
-    sources : frozenset of tuple
-        Instance and port of each output that logic takes the bits from; empty for constants.
 
     """
 
     width: int
-    instance: str | None
-    port: str = ""
+    instance: str
+    port: str
     offset: int = 0
-    sources: frozenset[tuple[str, str]] = frozenset()
-
-
-@dataclass(frozen=True)
-class EmittedInstance:
-    """Instance of a shared block in the top module, with the sources of its inputs.
-
-    Parameters
-    ----------
-    name : str
-        Name of the instance; empty for the top module itself, whose ``inputs`` are its outputs.
-    module : str
-        Name of its module.
-    inputs : dict of str to tuple of NetPiece
-        Sources of each input port, from bit 0 on.
-
-    """
-
-    name: str
-    module: str
-    inputs: dict[str, tuple[NetPiece, ...]]
 
 
 class Tracer:
@@ -73,10 +49,12 @@ class Tracer:
     paths : mapping of str to Paths
         Combinational paths of the modules of instances. An instance of another module is opaque:
         the search ends at its outputs.
+    outside : container of int
+        Cells of further opaque instances.
 
     """
 
-    def __init__(self, netlist: Any, paths: Mapping[str, Paths]):
+    def __init__(self, netlist: Any, paths: Mapping[str, Paths], outside: Container[int] = ()):
         self.cells: list[Any] = netlist.cells
         self.dependencies = Dependencies(netlist)
         self.paths = paths
@@ -89,7 +67,7 @@ class Tracer:
             if is_top or isinstance(cell, nir.Instance):
                 drives = cell.ports_i if is_top else cell.ports_o
                 name = "" if is_top else cell.name
-                ends = is_top or cell.type not in paths
+                ends = is_top or index in outside or cell.type not in paths
                 for port, (start, width) in drives.items():
                     first = nir.Net.from_cell(index, start)
                     for bit in range(width):
@@ -99,10 +77,6 @@ class Tracer:
                             dict.fromkeys(range(first, first + width), 1 << len(self.names))
                         )
                         self.names.append((name, port))
-
-    def port(self, net) -> tuple[str, str, int] | None:
-        """Return instance, port and bit of a net that an instance or the module drives."""
-        return self.ports.get(net)
 
     def before(self, node: int) -> Iterable[int]:
         """Return the nets and hubs that a net or hub depends on combinationally.
@@ -151,23 +125,17 @@ class Tracer:
             union |= self.sources(net)
         return frozenset(name for bit, name in enumerate(self.names) if union >> bit & 1)
 
-    def pieces(self, nets) -> Iterator[NetPiece]:
-        """Yield the sources of a value, from bit 0 on."""
-        bits = [(self.port(net), net) for net in nets]
+    def pieces(self, nets: Iterable[int]) -> Iterator[NetPiece]:
+        """Yield the sources of a value that only instances and the module drive, from bit 0 on."""
+        ports = [self.ports[net] for net in nets]
 
         def origin(numbered):
-            number, (port, _) = numbered
-            return None if port is None else (*port[:2], port[2] - number)
+            number, (name, port, bit) = numbered
+            return name, port, bit - number
 
-        for kind, run in groupby(enumerate(bits), origin):
-            members = [member for _, member in run]
-            if kind is None:
-                sources = self.names_of(net for _, net in members)
-                yield NetPiece(len(members), None, sources=sources)
-            else:
-                first = members[0][0]
-                assert first is not None
-                yield NetPiece(len(members), *first)
+        for _, run in groupby(enumerate(ports), origin):
+            members = [port for _, port in run]
+            yield NetPiece(len(members), *members[0])
 
 
 def combinational_paths(netlist: Any, paths: Mapping[str, Paths]) -> Paths:
@@ -188,16 +156,3 @@ def combinational_paths(netlist: Any, paths: Mapping[str, Paths]) -> Paths:
         name: frozenset(port for instance, port in tracer.names_of(nets) if not instance)
         for name, nets in netlist.top.ports_o.items()
     }
-
-
-def instance_wiring(netlist: Any) -> tuple[EmittedInstance, ...]:
-    """Return the instances of a module with the sources of their inputs, the module itself last."""
-    tracer = Tracer(netlist, {})
-    instances = [cell for cell in netlist.cells if isinstance(cell, nir.Instance)]
-    owners = [(cell.name, cell.type, cell.ports_i) for cell in instances]
-    return tuple(
-        EmittedInstance(
-            name, module, {port: tuple(tracer.pieces(nets)) for port, nets in ports.items()}
-        )
-        for name, module, ports in (*owners, ("", "", netlist.top.ports_o))
-    )

@@ -4,7 +4,7 @@ from ...hw.emit.emission import Emission, EmittedPort
 from ...hw.emit.emitter import domain_ports
 from ..harness.binding import DRIVE, TOP
 
-__all__ = ["driven_top"]
+__all__ = ["bits", "driven_top"]
 
 
 def driven_top(emission: Emission) -> str:

@@ -12,7 +12,7 @@ from ...base.progress import Progress
 from ...hw.machine.machine import Machine
 from ..harness.binding import Layout
 from .amaranth_engine import AmaranthEngine
-from .blocks.composition import CLOCKS, build_composition
+from .blocks.composition import CLOCKS, PLACES, build_composition
 from .emission_cache import emit_cached
 from .verilator_engine import GATINGS, VerilatorEngine
 from .verilator_model import build_harness, build_model
@@ -65,7 +65,7 @@ def make_engine(
         designs that contain them, or is one model of the whole.
     vcd : str or None
         Waveform file (VCD); of a composed model a folder, which gets a file for each part and
-        `CLOCKS`. None writes none.
+        `CLOCKS` and `PLACES`. None writes none.
     windows : sequence of (int, int)
         First cycle of each window of the waveform and the cycle after its last, in ascending order;
         empty for all cycles. Verilator only.
@@ -89,7 +89,8 @@ def make_engine(
     made = VerilatorEngine(library, Layout.of(emission), plan=plan, gating=gating, seed=seed)
     if vcd is not None:
         if plan is not None:
-            shutil.copy(plan.with_name(CLOCKS), vcd)
+            for name in (CLOCKS, PLACES):
+                shutil.copy(plan.with_name(name), vcd)
         made.trace(vcd, windows or [(0, NEVER)])
     return made, library
 

@@ -15,13 +15,13 @@ from ...base.compiler import Compiler, compile_all, find_compiler, link
 from ...base.errors import UserError
 from ...base.progress import Progress
 from ...hw.emit.emission import Emission
+from ...hw.emit.writer.tracing import recording_all
 from ..harness.binding import binding_header
 from ..harness.interface import NATIVE, SHARED_HEADERS
 from .background_build import build_in_background
 from .driven_top import driven_top
 from .verilated_headers import with_headers
 from .verilator_build import compile_generated, generate, left_for_later, together
-from .word_memories import with_whole_words
 
 __all__ = [
     "IDENTITY",
@@ -229,7 +229,7 @@ def build_model(
     levels = flag_levels(compiler, verilator, optimize, trace)
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
-    verilog = with_whole_words(emission.verilog) + emission.sram_models + driven_top(emission)
+    verilog = recording_all(emission.verilog) + emission.sram_models + driven_top(emission)
     meanwhile = (
         lambda: harness_objects(compiler),
         lambda: runtime_objects(compiler, verilator, trace),

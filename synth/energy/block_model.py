@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.build_cache import digest
 from ...base.errors import UserError
+from ...hw.emit.writer.recorded import Places
 from ..blocks import Block
 from ..cache import cached, source_key
 from ..liberty import Library, mapping_key
@@ -125,11 +126,10 @@ class BlockModel:
         """Path and block of each other block in it."""
         return [(part.name, part.block) for part in self.netlist.opaque if part.block is not None]
 
-    @property
-    def recorded(self) -> Recorded:
-        """Signals that `energy` needs."""
+    def recorded(self, places: Places | None = None) -> Recorded:
+        """Return the signals that `energy` needs, with their places in the file."""
         names = {*self.netlist.names, *opaque_ports(self.netlist)}
-        return Recorded(names=names, clock=self.clock)
+        return Recorded(names=names, clock=self.clock, places=places)
 
     def energy(self, waveform: Waveform) -> InstanceEnergy:
         """Return the energy of an instance in all windows of its waveform."""

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.errors import UserError
+from ...hw.emit.writer.recorded import Places
 
 __all__ = ["Recorded", "Waveform", "WaveformFile", "clock_ports", "read_waveforms"]
 
@@ -50,11 +52,50 @@ class Recorded:
     clock : str or None
         Clock of the block; None for a block without registers, which counts as clocked in every
         cycle.
+    places : Places or None
+        Pieces of each signal in the file, by its path; signals without pieces are left out. None if
+        the file has all signals by their paths.
 
     """
 
     names: Collection[str]
     clock: str | None
+    places: Places | None = None
+
+    @cached_property
+    def variables(self) -> Collection[str]:
+        """Variables of the file that have the signals, by their path below the instance."""
+        if self.places is None:
+            return self.names
+        needed = self.places.keys() & self.names
+        return {path for name in needed for path, _, _ in self.places[name]}
+
+    @cached_property
+    def clock_variable(self) -> str | None:
+        """Variable of the file that is the clock."""
+        if self.places is None or self.clock is None:
+            return self.clock
+        pieces = self.places.get(self.clock, ())
+        return pieces[0][0] if pieces else None
+
+    def signals(self, variables: dict[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+        """Return the signals from the variables of the file that have them."""
+        if self.places is None:
+            return variables
+        cycles = {bits.shape[1] for bits in variables.values()}
+        signals = {}
+        for name in self.places.keys() & self.names:
+            pieces = self.places[name]
+            if not all(path in variables for path, _, _ in pieces if path):
+                continue
+            rows = [
+                variables[path][first : first + width]
+                if path
+                else np.zeros((width, *cycles), np.bool_)
+                for path, first, width in pieces
+            ]
+            signals[name] = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        return signals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,11 +210,12 @@ def read_waveforms(
     for variable in variables:
         bits = bits_of(variable, len(cycles))
         for path, name in variable.names:
-            if name == blocks[path].clock:
+            if name == blocks[path].clock_variable:
                 clocks.add(path)
                 waveforms[path].clocked[variable.edges] = True
             waveforms[path].signals[name] = bits
     for path, block in blocks.items():
+        waveforms[path] = replace(waveforms[path], signals=block.signals(waveforms[path].signals))
         if block.clock is not None and path not in clocks:
             raise UserError(f"the waveform must have a clock {path}.{block.clock}")
     return waveforms
@@ -182,7 +224,7 @@ def read_waveforms(
 def variables_of(
     lines: Iterator[str], place: str, blocks: Mapping[str, Recorded]
 ) -> dict[str, Variable]:
-    """Return the wanted variables in a file's head by their codes."""
+    """Return the needed variables in a file's head by their codes."""
     variables: dict[str, Variable] = {}
     path: list[str] = []
     owners: list[tuple[str, str]] = []  # blocks around the scope, and the path below each
@@ -200,10 +242,10 @@ def variables_of(
             width, code, signal = int(declared[1]), declared[2], declared[3]
             for block, below in owners:
                 name, recorded = below + signal, blocks[block]
-                if name in recorded.names or name == recorded.clock:
+                if name in recorded.variables or name == recorded.clock_variable:
                     variable = variables.setdefault(code, Variable(width=width))
                     variable.names.append((block, name))
-                    if name == recorded.clock:
+                    if name == recorded.clock_variable:
                         variable.edges = []
     return variables
 

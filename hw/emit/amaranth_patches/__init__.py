@@ -9,36 +9,30 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from .blank_memories import blank_memories
-from .kept_netlist import kept_netlist
 from .known_shapes import known_shapes
 from .quick_cycle_check import quick_cycle_check
 from .quick_kinds import quick_kinds
-from .quick_net_flows import quick_net_flows
 from .quick_nets import quick_nets
-from .quick_operands import quick_operands
 from .quick_resolution import quick_resolution
 from .quick_signal_keys import quick_signal_keys
 from .quick_simulation import quick_simulation
 from .unchecked_nets import unchecked_nets
+from .unpacked_names import unpacked_names
 
 __all__ = [
     "LOCK",
     "PATCHES",
-    "blank_memories",
-    "kept_netlist",
     "known_shapes",
     "patched_amaranth",
     "quick_cycle_check",
     "quick_kinds",
-    "quick_net_flows",
     "quick_nets",
-    "quick_operands",
     "quick_resolution",
     "quick_signal_keys",
     "quick_simulation",
     "simulation_patch",
     "unchecked_nets",
+    "unpacked_names",
 ]
 
 Patch = Callable[[], AbstractContextManager[None]]
@@ -46,15 +40,13 @@ Patch = Callable[[], AbstractContextManager[None]]
 #: All patches that save time, in the order in which they are applied.
 PATCHES: tuple[Patch, ...] = (
     unchecked_nets,
-    blank_memories,
     quick_cycle_check,
     quick_resolution,
-    quick_operands,
     quick_nets,
-    quick_net_flows,
     quick_signal_keys,
     quick_kinds,
     known_shapes,
+    unpacked_names,
 )
 
 #: Held while Amaranth is patched. A patch replaces attributes of Amaranth's classes for the whole

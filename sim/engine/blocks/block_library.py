@@ -10,7 +10,7 @@ from ....base.compiler import Compiler, compile_all, find_compiler, link, worker
 from ....base.progress import Progress
 from ...harness.binding import DRIVE
 from ...harness.binding import TOP as WRAPPER
-from ..recorded_signals import recording_states
+from ..driven_top import bits
 from ..verilated_headers import with_headers
 from ..verilator_build import generate
 from ..verilator_model import (
@@ -22,9 +22,7 @@ from ..verilator_model import (
     flag_levels,
     runtime_objects,
 )
-from ..word_memories import with_whole_words
 from .partition import BlockDesign
-from .rest_text import bits
 
 __all__ = ["block_libraries", "port_name"]
 
@@ -140,9 +138,7 @@ def block_library(
     """Return the library of a block, see `block_libraries`."""
     verilator = find_verilator()
     levels = flag_levels(compiler, verilator, optimize, trace)
-    verilog = with_whole_words(design.verilog) + wrapper(design, clocks)
-    if trace:
-        verilog = recording_states(verilog)
+    verilog = design.verilog + wrapper(design, clocks)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
     header = ports_header(design)
     runtime = runtime_objects(compiler, verilator, trace)

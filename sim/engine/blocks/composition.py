@@ -7,7 +7,8 @@ from pathlib import Path
 from ....base.build_cache import cached, digest, scratch_folder
 from ....base.compiler import Compiler, compile_all, find_compiler, link
 from ....base.progress import Progress
-from ....hw.emit.emission import Emission
+from ....hw.emit.emission import REST, Emission
+from ....hw.emit.writer.recorded import Places
 from ...harness.binding import Layout
 from ..verilator_model import IDENTITY, MODEL_FLAGS, NATIVE, harness_objects, native_key
 from .block_library import block_libraries
@@ -15,12 +16,14 @@ from .partition import partition
 from .plan import plan_text
 from .schedule import schedule
 
-__all__ = ["CLOCKS", "PLAN", "build_composition"]
+__all__ = ["CLOCKS", "PLACES", "PLAN", "build_composition"]
 
 #: File with the plan of a composed model.
 PLAN = "plan"
 #: File beside it with the clock domain at each clock port of each part, as JSON.
 CLOCKS = "clocks.json"
+#: File beside it with the places of signals in waveforms of each module, and of the rest, as JSON.
+PLACES = "places.json"
 SOURCES = ("blocks/composition.cpp", "blocks/composed_model.cpp")
 
 
@@ -59,6 +62,7 @@ def build_composition(
     formats = {name: path.with_name(IDENTITY).read_text() for name, path in libraries.items()}
     identity = digest([plan_text(parts, steps, formats, Layout.of(emission)), *native_key()])
     library = composed_library(find_compiler())
+    places = json.dumps(places_of(emission)) if trace else ""
 
     def build(directory: Path) -> None:
         (directory / PLAN).write_text(text)
@@ -66,9 +70,19 @@ def build_composition(
         (directory / CLOCKS).write_text(
             json.dumps({part.name: part.clocks for part in parts.parts})
         )
+        if trace:
+            (directory / PLACES).write_text(places)
 
-    key = digest([text, identity])
+    key = digest([text, identity, places])
     return library, cached(f"plan-{emission.name}", key, build) / PLAN
+
+
+def places_of(emission: Emission) -> dict[str, Places]:
+    """Return the places of signals in waveforms, of each module and of `REST`."""
+    split = emission.split
+    assert split is not None
+    modules = {name: module.places for name, module in split.modules.items()}
+    return {REST: split.rest.places, **modules}
 
 
 def composed_library(compiler: Compiler) -> Path:

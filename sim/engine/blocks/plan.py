@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ....hw.emit.emission import TOP
 from ....hw.emit.netlist import NetPiece
 from ...harness.binding import Layout
-from .partition import TOP, Partition
+from .partition import Partition
 from .schedule import Step
 
 __all__ = ["plan_text"]
@@ -89,7 +90,6 @@ class Plan:
     def source(self, piece: NetPiece) -> str:
         """Return block, port and bit of a source; resets share the word after the inputs."""
         if piece.instance != TOP:
-            assert piece.instance is not None
             port = self.ports[piece.instance, piece.port]
             return f"{self.parts[piece.instance]} {port} {piece.offset}"
         return f"-1 {self.words.get(piece.port, self.layout.input_words)} {piece.offset}"

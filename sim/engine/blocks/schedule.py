@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .partition import TOP, Part, Partition
+from ....hw.emit.emission import TOP
+from .partition import Part, Partition
 
 __all__ = ["Step", "schedule"]
 

@@ -98,7 +98,7 @@ def text_of(name: str, config: PipelineConfig) -> list[str]:
     with patched_amaranth():
         emitter.top = part
         top = emitter.convert(part, list(signature_ports(part, "_")), "top")
-    texts = [top.rtlil, *emitter.modules.values()]
+    texts = [top.text, *emitter.modules.values()]
     return sorted(re.sub(r"_[0-9a-f]{8}\b", "", text) for text in texts)
 
 

@@ -8,7 +8,7 @@ from amaranth.back import rtlil
 from amaranth.lib import data, enum
 from amaranth.lib.memory import Memory
 
-from spica.hw.emit.amaranth_patches import PATCHES, blank_memories, patched_amaranth
+from spica.hw.emit.amaranth_patches import PATCHES, patched_amaranth, unpacked_names
 from spica.hw.emit.amaranth_patches.replacement import replaced
 
 LEVELS = 3
@@ -87,10 +87,10 @@ def text_of(seed: int, *without) -> str:
 @pytest.mark.parametrize("seed", range(4))
 def test_no_patch_changes_a_text(seed):
     expected = text_of(seed, *PATCHES)
-    assert text_of(seed, blank_memories) == expected
+    assert text_of(seed, unpacked_names) == expected
 
 
-@pytest.mark.parametrize("patch", [patch for patch in PATCHES if patch is not blank_memories])
+@pytest.mark.parametrize("patch", [patch for patch in PATCHES if patch is not unpacked_names])
 def test_each_patch_alone_changes_no_text(patch):
     others = [other for other in PATCHES if other is not patch]
     assert text_of(9, *others) == text_of(9, *PATCHES)

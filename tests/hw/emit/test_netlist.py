@@ -1,12 +1,14 @@
-"""Tests of the connections of a converted module: combinational paths, sources of inputs."""
+"""Tests of the connections of a module: combinational paths, and the split of a top."""
 
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from spica.hw.emit.emission import REST, TOP, EmittedPort
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.netlist import NetPiece
 from spica.hw.emit.shared_block import SharedBlock
+from spica.hw.emit.sram_macros import MacroLimits
 
 
 class Mix(SharedBlock):
@@ -58,16 +60,37 @@ class Nested(SharedBlock):
         return m
 
 
+class Inner(wiring.Component):
+    """Ordinary component with a block, which is of no clock domain of its own."""
+
+    x: In(8)
+    o: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        # An instance of the same name as one of the top.
+        m.submodules.left = left = Mix(8)
+        m.d.comb += [left.a.eq(self.x), self.o.eq(left.low)]
+        return DomainRenamer("near")(m)
+
+
 class Top(wiring.Component):
     """Two blocks in two clock domains, connected in whole, in slices and over logic."""
 
     def __init__(self):
-        super().__init__({"x": In(8), "whole": Out(8), "sliced": Out(8), "logic": Out(8)})
+        super().__init__({
+            "x": In(8),
+            "whole": Out(8),
+            "sliced": Out(8),
+            "logic": Out(8),
+            "nested": Out(1),
+        })
 
     def elaborate(self, platform):
         m = Module()
         left, right = Mix(8), Nested(8)
-        m.submodules.left = left
+        m.submodules.left = DomainRenamer("near")(left)
+        m.submodules.inner = inner = Inner()
         m.submodules.right = DomainRenamer("other")(right)
         m.d.comb += [
             left.a.eq(self.x),
@@ -77,18 +100,21 @@ class Top(wiring.Component):
             self.whole.eq(left.stored),
             self.sliced.eq(Cat(right.o[4:8], left.stored[0:4])),
             self.logic.eq(right.o ^ self.x),
+            inner.x.eq(left.stored),
+            self.nested.eq(inner.o),
         ]
         return m
 
 
-EMISSION = emit(Top(), "top")
-INSTANCES = {one.name: one for one in EMISSION.instances}
+EMISSION = emit(Top(), "top", simulated=True)
+SPLIT = EMISSION.split
+assert SPLIT is not None
 
 
 def paths_of(component):
     """Return the combinational paths of the only block of a class."""
     (name,) = [one.name for one in EMISSION.modules if one.component == component]
-    return {output: set(inputs) for output, inputs in EMISSION.paths[name].items()}
+    return {output: set(inputs) for output, inputs in SPLIT.modules[name].paths.items()}
 
 
 def test_paths_of_a_block_are_exact():
@@ -105,20 +131,62 @@ def test_paths_lead_through_blocks_below():
     assert paths_of("Nested") == {"o": {"a", "b"}, "low": set()}
 
 
-def test_inputs_have_their_sources():
-    left, right = INSTANCES["left"].inputs, INSTANCES["right"].inputs
-    assert left["a"] == (NetPiece(8, "", "x", 0),)
-    assert left["b"] == (NetPiece(4, "", "x", 4), NetPiece(4, None))
-    assert right["a"] == (NetPiece(2, "left", "stored", 6), NetPiece(6, "left", "mixed", 0))
-    logic = frozenset([("left", "stored"), ("left", "mixed")])
-    assert right["b"] == (NetPiece(8, None, sources=logic),)
-    assert left["clk"] == (NetPiece(1, "", "clk", 0),)
-    assert right["clk"] == (NetPiece(1, "", "other_clk", 0),)
+def test_inputs_of_blocks_have_their_sources():
+    left, right = SPLIT.blocks
+    assert (left.name, left.clocks) == ("left", {"clk": "near"})
+    assert (right.name, right.clocks) == ("right", {"clk": "other"})
+    assert left.inputs == {
+        "rst": (NetPiece(1, TOP, "near_rst"),),
+        "a": (NetPiece(8, TOP, "x"),),
+        "b": (NetPiece(8, REST, "left$b"),),  # a part of it is constant
+        "choose": (NetPiece(1, REST, "left$choose"),),
+    }
+    assert right.inputs == {
+        "rst": (NetPiece(1, TOP, "other_rst"),),
+        "a": (NetPiece(2, "left", "stored", 6), NetPiece(6, "left", "mixed", 0)),
+        "b": (NetPiece(8, REST, "right$b"),),
+    }
 
 
 def test_outputs_of_the_top_have_their_sources():
-    outputs = INSTANCES[""].inputs
-    assert outputs["whole"] == (NetPiece(8, "left", "stored", 0),)
-    assert outputs["sliced"] == (NetPiece(4, "right", "o", 4), NetPiece(4, "left", "stored", 0))
-    (piece,) = outputs["logic"]
-    assert piece.sources == {("right", "o"), ("", "x")}
+    assert SPLIT.outputs == {
+        "whole": (NetPiece(8, "left", "stored"),),
+        "sliced": (NetPiece(4, "right", "o", 4), NetPiece(4, "left", "stored")),
+        "logic": (NetPiece(8, REST, "logic"),),
+        "nested": (NetPiece(1, REST, "nested"),),
+    }
+
+
+def test_the_rest_has_what_its_outputs_need():
+    assert SPLIT.rest.ports == (
+        EmittedPort("near_clk", "input", 1),
+        EmittedPort("near_rst", "input", 1),
+        EmittedPort("x", "input", 8),
+        EmittedPort("left$stored", "input", 8),
+        EmittedPort("left$mixed", "input", 8),
+        EmittedPort("right$o", "input", 8),
+        EmittedPort("left$b", "output", 8),
+        EmittedPort("left$choose", "output", 1),
+        EmittedPort("right$b", "output", 8),
+        EmittedPort("logic", "output", 8),
+        EmittedPort("nested", "output", 1),
+    )
+    assert SPLIT.sources["left$stored"] == NetPiece(8, "left", "stored")
+    assert SPLIT.sources["x"] == NetPiece(8, TOP, "x")
+
+
+def test_paths_of_the_rest_lead_through_its_blocks():
+    assert SPLIT.rest.paths == {
+        "left$b": {"x"},
+        "left$choose": set(),
+        "right$b": {"left$stored", "left$mixed"},
+        "logic": {"right$o", "x"},
+        "nested": {"left$stored"},
+    }
+    (mix,) = [one.name for one in EMISSION.modules if one.component == "Mix"]
+    assert SPLIT.rest.children == (mix,)
+
+
+def test_a_split_is_for_simulators_without_macros():
+    assert emit(Top(), "top").split is None
+    assert emit(Top(), "top", simulated=True, limits=MacroLimits()).split is None

@@ -95,7 +95,9 @@ def test_shapes_are_counted(left_out):
 def test_small_memories_stay(limits, expected):
     emission = emit(Store(), "store", limits=limits)
     assert sum(sram.instances for sram in emission.srams or ()) == expected
-    assert len(re.findall(r"^  reg .* memory \[", emission.verilog, re.M)) == 4 - expected
+    # Two of the memories are alike, and are written once.
+    kinds = min(4 - expected, 3)
+    assert len(re.findall(r"^  reg .* memory \[", emission.verilog, re.M)) == kinds
 
 
 def test_without_limits_nothing_is_left_out():
@@ -108,7 +110,7 @@ def test_without_limits_nothing_is_left_out():
 
 def test_netlists_have_the_ports():
     store = Store()
-    text = Emitter(store).convert(store, list(signature_ports(store, "_")), "store").rtlil
+    text = Emitter(store).convert(store, list(signature_ports(store, "_")), "store").text
     assert (
         re.findall(r'attribute \\sram_ports "(\w+)"\n +memory', text)
         == [ONE_PORT] + [TWO_PORTS] * 3

@@ -30,8 +30,6 @@ def emission(config=TINY, name="tiny_matrix", progress=None, *, limits=None):
         ports=(EmittedPort("clk", "input", 1),),
         domains=("sync",),
         modules=(EmittedModule("bank_12345678", "Bank", "BankConfig()", 2),),
-        paths={},
-        instances=(),
         srams=(EmittedSram(shape, 3),) if shape else None,
     )
 

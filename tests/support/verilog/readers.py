@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spica.base.errors import UserError
 from spica.hw.emit.emission import Emission
-from spica.hw.emit.verilog import YosysError, run_yosys
+from spica.synth.yosys import YosysError, run_yosys
 
 __all__ = ["icarus_complaints", "run_icarus", "yosys_complaints"]
 
@@ -55,15 +55,10 @@ def icarus_complaints(emission: Emission, standard: str) -> list[str]:
 def yosys_complaints(emission: Emission) -> list[str]:
     """Return the problems that Yosys finds in an emission's modules and wires."""
     files = sources(emission)
-    with tempfile.TemporaryDirectory(prefix="spica-yosys-") as directory:
-        for name, text in files.items():
-            (Path(directory) / name).write_text(text)
-        script = CHECK.format(files=" ".join(files), top=emission.name)
-        (Path(directory) / "check.ys").write_text(script)
-        try:
-            run_yosys(["-q", "check.ys"], Path(directory))
-        except YosysError as error:
-            return str(error).splitlines()
+    try:
+        run_yosys(CHECK.format(files=" ".join(files), top=emission.name), files, [])
+    except YosysError as error:
+        return str(error).splitlines()
     return []
 
 

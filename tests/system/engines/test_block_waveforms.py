@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from spica.hw.emit.emission import REST
 from spica.sim.engine.blocks.composition import CLOCKS
-from spica.sim.engine.blocks.partition import REST
 from spica.synth.energy.waveform import Recorded, WaveformFile, read_waveforms
 from support.cluster.engine_runs import MACHINES, assert_same, observe, ragged
 

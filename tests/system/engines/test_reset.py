@@ -28,12 +28,13 @@ def make(request, monkeypatch):
 
 
 def test_initial_values_are_stripped():
-    text = "  reg [3:0] a = 4'h0;\n  reg b;\n  reg [7:0] m [3:0];\n"
-    text += "  initial begin\n    m[0] = 8'h00;\n  end\n"
-    table = "  initial begin\n    m[0] = 8'h00;\n    m[1] = 8'h7f;\n  end\n"
-    stripped = "  reg [3:0] a ;\n  reg b;\n  reg [7:0] m [3:0];\n"
-    assert without_initial_values(text) == stripped
-    assert without_initial_values(text + table) == stripped + table
+    head = "  reg [3:0] a;\n  reg [7:0] m [0:3];\n"
+    register, table = "    a = 4'd3;\n", "    m[1] = 8'h7f;\n    m[2] = 8'd1;\n"
+    begin, end = "  initial begin\n", "  end\nendmodule\n"
+    kept = head + begin + table + end
+    assert without_initial_values(kept) == kept
+    assert without_initial_values(head + begin + register + table + end) == kept
+    assert without_initial_values(head + begin + register + end) == f"{head}endmodule\n"
 
 
 def test_without_a_reset_nothing_works(make, monkeypatch):

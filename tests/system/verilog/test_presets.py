@@ -77,7 +77,7 @@ def test_one_module_per_distinct_block(preset):
     emission = emit_cached(PRESETS[preset], preset)
     matrix = PRESETS[preset].units[0]
     assert matrix is not None
-    modules = re.findall(r"^module (\S+?)\(", emission.verilog, re.M)
+    modules = re.findall(r"^module (\w+) \(", emission.verilog, re.M)
     assert len(modules) == len(set(modules))
     elements = [block for block in emission.modules if "Element" in block.component]
     assert [block.instances for block in elements] == [matrix.rows * matrix.columns]

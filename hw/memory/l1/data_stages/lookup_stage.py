@@ -66,17 +66,17 @@ class LookupStage(SharedBlock):
     def build(self, platform):
         m = Module()
         config, request, state = self.config, self.request, self.state
-        lookup = Signal(beat_write_layout(config), reset_less=True)
+        entry = Signal(beat_write_layout(config), reset_less=True)
         waiter = Signal(waiter_layout(config), reset_less=True)  # of a read
         is_read, is_write, leaves, is_present = Signal(), Signal(), Signal(), Signal()
         with m.If(request.reads):
             m.d.sync += [
-                lookup.beat.eq(request.read.beat),
+                entry.beat.eq(request.read.beat),
                 waiter.id.eq(request.read.id),
                 waiter.context.eq(request.read.context),
             ]
         with m.If(request.writes):
-            m.d.sync += lookup.eq(request.write)
+            m.d.sync += entry.eq(request.write)
         m.d.sync += [
             is_read.eq(request.reads | (is_read & ~leaves)),
             is_write.eq(request.writes),
@@ -92,7 +92,7 @@ class LookupStage(SharedBlock):
             state.misses.eq(is_read & ~is_present),
             state.is_write.eq(is_write),
             state.stalls.eq(is_read & ~state.is_new),
-            state.beat.eq(lookup.beat),
+            state.beat.eq(entry.beat),
             self.hit.valid.eq(is_read & is_present),
             self.hit.payload.id.eq(waiter.id),
             self.hit.payload.context.eq(waiter.context),
@@ -100,14 +100,14 @@ class LookupStage(SharedBlock):
             self.waiting.valid.eq(self.mshrs.joins | self.mshrs.begins),
             self.waiting.payload.eq(waiter),
         ]
-        self.search(m, lookup, waiter)
-        self.write_array(m, lookup)
+        self.search(m, entry, waiter)
+        self.write_array(m, entry)
         return m
 
-    def search(self, m: Module, lookup: data.View, waiter: data.View):
+    def search(self, m: Module, entry: data.View, waiter: data.View):
         """Search tags, MSHRs and pending stores for the line."""
         config, mshrs, misses = self.config, self.mshrs, self.state.misses
-        line, events = config.line_of(lookup.beat), self.events
+        line, events = config.line_of(entry.beat), self.events
         m.d.comb += [
             self.tags.tag.eq(line[config.cache.set_width :]),
             self.stores.line.eq(line),
@@ -116,21 +116,21 @@ class LookupStage(SharedBlock):
             mshrs.line.eq(line),
             mshrs.is_demand.eq(1),
             mshrs.waiter.eq(waiter.id),
-            mshrs.place.eq(config.place_of(lookup.beat)),
+            mshrs.place.eq(config.place_of(entry.beat)),
             events.misses.eq(mshrs.begins),
             events.joins.eq(mshrs.joins),
             events.entry_waits.eq(mshrs.valid & ~mshrs.joins & ~mshrs.begins),
             events.order_waits.eq(misses & self.stores.conflict),
         ]
 
-    def write_array(self, m: Module, lookup: data.View):
+    def write_array(self, m: Module, entry: data.View):
         """Write a line that the cache holds."""
         config, store = self.config, self.store.payload
         m.d.comb += [
             self.store.valid.eq(self.state.is_write),
             store.ways.eq(self.tags.hits),
-            store.set.eq(config.set_of(lookup.beat)),
-            store.beat.eq(config.place_of(lookup.beat)),
-            store.data.eq(lookup.data),
-            store.strobes.eq(lookup.strobes),
+            store.set.eq(config.set_of(entry.beat)),
+            store.beat.eq(config.place_of(entry.beat)),
+            store.data.eq(entry.data),
+            store.strobes.eq(entry.strobes),
         ]

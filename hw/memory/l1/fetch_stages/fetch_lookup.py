@@ -56,21 +56,21 @@ class FetchLookup(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        lookup = Signal(lookup_layout(self.config), reset_less=True)
+        entry = Signal(lookup_layout(self.config), reset_less=True)
         lookup_valid, leaves, is_present = Signal(), Signal(), Signal()
         is_outside, is_served = Signal(), Signal()
         mshrs, prefetcher = self.mshrs, self.prefetcher
-        line = lookup.pair[self.mshr_config.place_width :]
+        line = entry.pair[self.mshr_config.place_width :]
         m.d.comb += [
             is_present.eq(self.tags.hits.any()),
-            is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), lookup.pair))),
+            is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), entry.pair))),
             is_served.eq(is_outside | is_present | mshrs.joins | mshrs.begins),
-            leaves.eq(~lookup.is_demand | is_served),
+            leaves.eq(~entry.is_demand | is_served),
             self.busy.eq(lookup_valid),
             self.state.is_free.eq(~lookup_valid | leaves),
-            self.state.is_probe.eq(lookup_valid & ~lookup.is_demand),
-            self.hit.valid.eq(lookup_valid & lookup.is_demand & (is_present | is_outside)),
-            self.hit.payload.tag.eq(lookup.tag),
+            self.state.is_probe.eq(lookup_valid & ~entry.is_demand),
+            self.hit.valid.eq(lookup_valid & entry.is_demand & (is_present | is_outside)),
+            self.hit.payload.tag.eq(entry.tag),
             self.hit.payload.way.eq(self.tags.hits),
             self.hit.payload.error.eq(is_outside),
             self.tags.tag.eq(line[self.cache.set_width :]),
@@ -78,15 +78,15 @@ class FetchLookup(SharedBlock):
             mshrs.present.eq(is_present),
             mshrs.valids.eq(self.tags.valids),
             mshrs.line.eq(line),
-            mshrs.is_demand.eq(lookup.is_demand),
-            mshrs.waiter.eq(Cat(lookup.tag.pair, lookup.tag.warp)),
-            mshrs.place.eq(lookup.pair),
+            mshrs.is_demand.eq(entry.is_demand),
+            mshrs.waiter.eq(Cat(entry.tag.pair, entry.tag.warp)),
+            mshrs.place.eq(entry.pair),
             prefetcher.line.eq(line),
-            prefetcher.trigger.eq(lookup.is_demand & (mshrs.begins | mshrs.first_use)),
+            prefetcher.trigger.eq(entry.is_demand & (mshrs.begins | mshrs.first_use)),
             prefetcher.served.eq(self.state.is_probe & is_served),
         ]
         with m.If(self.request.valid):
-            m.d.sync += [lookup_valid.eq(1), lookup.eq(self.request.payload)]
+            m.d.sync += [lookup_valid.eq(1), entry.eq(self.request.payload)]
         with m.Elif(leaves):
             m.d.sync += lookup_valid.eq(0)
         return m

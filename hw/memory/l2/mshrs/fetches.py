@@ -58,23 +58,23 @@ class L2Fetches(SharedBlock):
     def build(self, platform):
         m = Module()
         config, operation, outcome = self.config, self.lookup.payload, self.stage.outcome
-        beats, fetch, fetches = operation.beats, Signal(fetch_layout(config)), Signal()
+        beats, fetch, is_fetch = operation.beats, Signal(fetch_layout(config)), Signal()
         first = Signal(config.beats)
         needed = sum((beats[n] for n in range(1, config.beats)), start=beats[0])
         m.d.comb += [
             first.eq(lowest(beats)),
-            fetches.eq(self.stage.settle & outcome.fetches),
+            is_fetch.eq(self.stage.settle & outcome.fetches),
             fetch.mshr.eq(self.entry.number),
             fetch.line.eq(operation.line),
             fetch.first.eq(Mux(outcome.keeps, 0, number_of(first))),
             fetch.more.eq(Mux(outcome.keeps, config.beats - 1, needed - 1)),
-            self.begin.mshrs.eq(Mux(fetches, self.entry.one_hot, 0)),
+            self.begin.mshrs.eq(Mux(is_fetch, self.entry.one_hot, 0)),
             self.begin.first.eq(fetch.first),
         ]
-        self.queue(m, fetches, fetch)
+        self.queue(m, is_fetch, fetch)
         return m
 
-    def queue(self, m: Module, fetches: Signal, fetch: data.View):
+    def queue(self, m: Module, is_fetch: Signal, fetch: data.View):
         """Offer the oldest read; hold those behind it."""
         layout = fetch_layout(self.config)
         m.submodules.behind = behind = Queue(layout, self.config.l2.mshrs)
@@ -91,11 +91,11 @@ class L2Fetches(SharedBlock):
             # The output of a deep queue may not be valid yet while its level is above 0.
             is_empty.eq(~behind.level.any()),
             younger.payload.eq(fetch),
-            younger.valid.eq(fetches & ~(moves & is_empty)),
+            younger.valid.eq(is_fetch & ~(moves & is_empty)),
             oldest.ready.eq(moves),
         ]
         with m.If(moves):
             m.d.sync += [
-                first_valid.eq(Mux(is_empty, fetches, oldest.valid)),
+                first_valid.eq(Mux(is_empty, is_fetch, oldest.valid)),
                 first.eq(Mux(is_empty, fetch, oldest.payload)),
             ]

@@ -7,11 +7,12 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from spica.hw.emit.emission import REST, TOP
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.emit.sram_macros import MacroLimits
 from spica.hw.presets import PRESETS
-from spica.sim.engine.blocks.partition import REST, TOP, partition
+from spica.sim.engine.blocks.partition import partition
 from spica.sim.engine.blocks.schedule import Step, schedule
 from spica.sim.engine.emission_cache import emit_cached
 from spica.sim.harness.cluster_harness import observed_cluster
@@ -63,7 +64,7 @@ class Ring(wiring.Component):
 
 
 def test_blocks_outside_of_sync_are_parts():
-    parts = partition(emit(Ring(), "ring"))
+    parts = partition(emit(Ring(), "ring", simulated=True))
     one, two, rest = parts.parts
     assert [part.name for part in parts.parts] == ["one", "two", REST]
     assert one.design == two.design
@@ -89,7 +90,7 @@ def test_blocks_outside_of_sync_are_parts():
 
 
 def test_a_part_is_evaluated_again_for_later_inputs_only():
-    assert schedule(partition(emit(Ring(), "ring"))) == (
+    assert schedule(partition(emit(Ring(), "ring", simulated=True))) == (
         Step(REST, ("rst", "two$stored", "x")),
         Step("one", ("a", "rst")),
         Step(REST, ("one$sum",)),
@@ -99,7 +100,7 @@ def test_a_part_is_evaluated_again_for_later_inputs_only():
 
 def test_a_combinational_cycle_is_refused():
     with pytest.raises(ValueError, match=r"must not depend on each other in a cycle.*one\.sum"):
-        schedule(partition(emit(Ring(closed=True), "ring")))
+        schedule(partition(emit(Ring(closed=True), "ring", simulated=True)))
 
 
 #: Cores with tensor units take long to emit.
@@ -125,7 +126,12 @@ def test_no_preset_has_a_cycle_between_its_blocks(preset):
 def test_macros_need_one_model():
     limits = MacroLimits(words=16, bits=1)
     with pytest.raises(ValueError, match="not SRAM macros"):
-        partition(emit(Ring(), "ring", limits=limits))
+        partition(emit(Ring(), "ring", simulated=True, limits=limits))
+
+
+def test_other_emissions_than_for_simulators_are_refused():
+    with pytest.raises(ValueError, match="need an emission for a simulator"):
+        partition(emit(Ring(), "ring"))
 
 
 @pytest.mark.full

@@ -1,5 +1,6 @@
 """Waveforms: values of blocks in each cycle, their clocks, and files that are refused."""
 
+import numpy as np
 import pytest
 
 from spica.base.errors import UserError
@@ -149,3 +150,26 @@ def test_files_that_are_refused():
         read(HEAD + CHANGES, cycles=[*CYCLES, 9])
     with pytest.raises(UserError, match="the waveforms must have only recorded cycles, not 8"):
         read(HEAD + CHANGES, cycles=CYCLES[:-1])
+
+
+def test_signals_in_pieces_of_other_names():
+    """A netlist's signals are parts of variables of the text, or several of them."""
+    places = {
+        "low": (("count", 0, 4),),
+        "mixed": (("queue.head", 1, 1), ("", 0, 2), ("is_full", 0, 1)),
+        "clock": (("clk", 0, 1),),
+        "missing": (("absent", 0, 1),),
+        "unused": (("is_full", 0, 1),),
+    }
+    recorded = Recorded(names={"low", "mixed", "missing"}, clock="clock", places=places)
+    files = [WaveformFile(place="machine", lines=(HEAD + CHANGES).splitlines())]
+    (found,) = read_waveforms(files, CYCLES, {"machine.core0": recorded}).values()
+    assert found.signals.keys() == {"low", "mixed"}
+    plain = Recorded(names={"count", "is_full", "queue.head"}, clock="clk")
+    (whole,) = read_waveforms(files, CYCLES, {"machine.core0": plain}).values()
+    assert (found.signals["low"] == whole.signals["count"][:4]).all()
+    head, zeros, full = np.split(found.signals["mixed"], [1, 3])
+    assert (head == whole.signals["queue.head"][1:]).all()
+    assert not zeros.any()
+    assert (full == whole.signals["is_full"]).all()
+    assert (found.clocked == whole.clocked).all()

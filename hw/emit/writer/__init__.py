@@ -1,0 +1,1 @@
+"""Writer of Verilog from Amaranth's netlist."""
