@@ -36,20 +36,20 @@ class RegisterCuts:
         old = self.old.side.labelled(cell.index)
         for place, where in enumerate(cell.places):
             label = f"register {where[0]}[{where[1]}]" if where else f"cell {cell.index}[{place}]"
-            found = None if where is None else self.register_bit(label, *where)
+            driver_bit = None if where is None else self.register_bit(label, *where)
             free = self.miter.input(label)
             if old is not None:
                 port = "Q" if cell.kind == "register" else "DATA"
                 self.old.cut.add(self.old.side.numbered[cell.index])
                 self.old.drive(old["connections"][port][place], free)
-            if found is None:
+            if driver_bit is None:
                 continue
-            name, bit = found
+            name, bit = driver_bit
             self.new.drive(self.new.side.cells[name]["connections"]["Q"][bit], free)
             if old is None:
                 self.problem(f"{label} is unused in the reference")
             else:
-                self.compare_register(label, cell, place, old, found)
+                self.compare_register(label, cell, place, old, driver_bit)
 
     def register_bit(self, label: str, name: str, place: int) -> tuple[str, int] | None:
         """Return the register and its bit that drive a bit of a variable of the text."""
@@ -61,18 +61,18 @@ class RegisterCuts:
                 self.problem(f"{label} is no register in the text")
             return None
         self.new.cut.add(driver[0])
-        found = driver[0], driver[2]
-        if found in self.claimed:
+        driver_bit = driver[0], driver[2]
+        if driver_bit in self.claimed:
             self.problem(f"{label} is also another register")
             return None
-        self.claimed.add(found)
-        return found
+        self.claimed.add(driver_bit)
+        return driver_bit
 
     def compare_register(
-        self, label: str, cell: Cell, place: int, old: dict[str, Any], found: tuple[str, int]
+        self, label: str, cell: Cell, place: int, old: dict[str, Any], driver_bit: tuple[str, int]
     ) -> None:
         """Require equal data, clock, reset and initial value of a bit of a register."""
-        miter, (name, bit) = self.miter, found
+        miter, (name, bit) = self.miter, driver_bit
         new = self.new.side.cells[name]
         following = self.new.bit(new["connections"]["D"][bit])
         if cell.kind == "register":
@@ -87,11 +87,11 @@ class RegisterCuts:
             if words is None:
                 self.problem(f"{label} is read from no memory")
                 return
-            kept, enable = (
+            old_word, enable = (
                 self.old.bit(old["connections"][port][bit])
                 for port, bit in (("DATA", place), ("EN", 0))
             )
-            data = miter.gate("MUX", kept, words[place], enable)
+            data = miter.gate("MUX", old_word, words[place], enable)
         miter.equal(f"{label}: data", data, following)
         clocks = [
             view.bit(side["connections"]["CLK"][0])

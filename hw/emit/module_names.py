@@ -41,12 +41,12 @@ def label(values: Mapping[tuple[str, ...], Any], paths: list[tuple[str, ...]]) -
 
     Numbers of a config with few fields are joined by ``x``; others follow their field's name.
     """
-    found = [values.get(path) for path in paths]
-    are_numbers = all(isinstance(value, int) and not isinstance(value, bool) for value in found)
+    numbers = [values.get(path) for path in paths]
+    are_numbers = all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
     if are_numbers and len(values) <= FEW:
-        return "x".join(str(value) for value in found)
+        return "x".join(str(value) for value in numbers)
     parts = []
-    for path, value in zip(paths, found, strict=True):
+    for path, value in zip(paths, numbers, strict=True):
         name = next((part for part in reversed(path) if not part.isdigit()), "")
         if isinstance(value, bool):
             parts.append(name if value else f"no_{name}")

@@ -233,21 +233,21 @@ def simplified(choice: Choice) -> list[Transfer | Choice]:
 
 def narrowed(test: list[int], cases: list[Case]) -> Choice:
     """Return a choice without bits of its test that no pattern asks for."""
-    asked = [
+    places = [
         place
         for place in range(len(test))
         if any(pattern[-1 - place] != "-" for case in cases for pattern in case.patterns or ())
     ]
-    if len(asked) < len(test):
+    if len(places) < len(test):
         for case in cases:
             if case.patterns is not None:
                 case.patterns = tuple(
                     dict.fromkeys(
-                        "".join(pattern[-1 - place] for place in reversed(asked))
+                        "".join(pattern[-1 - place] for place in reversed(places))
                         for pattern in case.patterns
                     )
                 )
-    return Choice([test[place] for place in asked], cases)
+    return Choice([test[place] for place in places], cases)
 
 
 def choice_tree(

@@ -51,8 +51,10 @@ def sentences(kind: type) -> list[str]:
         if not part.lstrip().startswith(("|", "::")) and "::" not in part
     ]
     prose = [part for part in prose if not part.startswith(("┌", "─"))]
-    found = [one.strip() for part in prose for one in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", part)]
-    first = [re.sub(r"`", "", one) for one in found if one]
+    statements = [
+        one.strip() for part in prose for one in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", part)
+    ]
+    first = [re.sub(r"`", "", one) for one in statements if one]
     return first[:1] + [one for one in first[1:] if STATED.search(one)]
 
 

@@ -57,8 +57,8 @@ def plain(name: str) -> str:
 class Scope:
     """Names of one module."""
 
-    def __init__(self, taken: Iterable[str] = ()):
-        self.used = set(taken)
+    def __init__(self, used: Iterable[str] = ()):
+        self.used = set(used)
         self.counts: dict[str, int] = {}
 
     def add(self, name: str) -> str:

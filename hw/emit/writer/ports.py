@@ -31,7 +31,7 @@ def nested_ports(
     numbers = {id(signal): number for number, signal in enumerate(signals)}
     for kind, nets in (("input", inputs - clocks.keys()), ("output", outputs)):
         missing = set(nets)
-        found: list[tuple[int, int, Variable]] = []
+        named: list[tuple[int, int, Variable]] = []
         for signal in order:
             for first, end in crossing(signal, missing):
                 whole = end - first == len(signal.nets)
@@ -46,8 +46,8 @@ def nested_ports(
                     port=kind,
                 )
                 missing.difference_update(port.nets)
-                found.append((numbers[id(signal)], first, port))
-        ports += [port for *_, port in sorted(found, key=lambda one: one[:2])]
+                named.append((numbers[id(signal)], first, port))
+        ports += [port for *_, port in sorted(named, key=lambda one: one[:2])]
         for run in neighbours(missing):
             name = scope.add("data" if len(run) > 1 else "bit_value")
             ports.append(Variable(name, 0, len(run), run, port=kind))
