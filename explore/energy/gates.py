@@ -13,8 +13,8 @@ from ...base.build_cache import scratch_folder
 from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...hw.emit.emission import REST
-from ...hw.emit.writer.names import identifier
 from ...hw.emit.writer.recorded import Places
+from ...hw.emit.writer.variables.names import identifier
 from ...sim.engine.blocks.composition import CLOCKS, PLACES
 from ...sim.run.options import WAVEFORM, RunOptions
 from ...sim.run.request.energy import GATES, require_cluster_run

@@ -14,9 +14,9 @@ from spica.hw.emit.emitter import ConvertedModule, Emitter, domain_ports, signat
 from spica.hw.emit.garbage_collection import no_garbage_collection
 from spica.hw.emit.split_top import Splitter
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.emit.writer.built import BuiltNetlist
 from spica.hw.emit.writer.cell_places import CellPlaces, Place
 from spica.hw.emit.writer.conversion import Conversion
+from spica.hw.emit.writer.nets.built import BuiltNetlist
 
 from .reference import reference_text
 

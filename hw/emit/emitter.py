@@ -26,8 +26,8 @@ from .netlist import Paths, combinational_paths
 from .shared_block import EmissionPlatform, SharedBlock, describe, module_name, module_stem
 from .split_top import split_top
 from .sram_macros import MacroLimits, SramShape
-from .writer.built import BuiltNetlist, build_netlist
 from .writer.conversion import Conversion
+from .writer.nets.built import BuiltNetlist, build_netlist
 from .writer.recorded import Places
 
 __all__ = ["Emitter", "domain_ports", "emit", "signature_ports", "used_domains"]

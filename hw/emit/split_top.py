@@ -8,11 +8,11 @@ from amaranth.hdl import _nir
 
 from .emission import REST, TOP, EmittedPort, SplitBlock, SplitTop, VerilogModule
 from .netlist import NetPiece, Paths, Tracer
-from .writer.boundary import Boundary
-from .writer.built import BuiltNetlist
 from .writer.conversion import Conversion
-from .writer.names import plain
+from .writer.nets.boundary import Boundary
+from .writer.nets.built import BuiltNetlist
 from .writer.recorded import Places
+from .writer.variables.names import plain
 
 __all__ = ["split_top"]
 

@@ -15,7 +15,7 @@ from ...base.compiler import Compiler, compile_all, find_compiler, link
 from ...base.errors import UserError
 from ...base.progress import Progress
 from ...hw.emit.emission import Emission
-from ...hw.emit.writer.tracing import recording_all
+from ...hw.emit.writer.text.tracing import recording_all
 from ..harness.binding import binding_header
 from ..harness.interface import NATIVE, SHARED_HEADERS
 from .background_build import build_in_background

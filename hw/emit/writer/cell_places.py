@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from .variables import Homes
+from .variables.variables import Homes
 
 __all__ = ["CellPlaces", "ModulePlaces", "Place"]
 

@@ -5,20 +5,20 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from .boundary import Boundary
-from .built import BuiltNetlist
 from .cell_places import CellPlaces, ModulePlaces
-from .cycles import split_cycles
-from .flows import net_flows
-from .heads import head_of
-from .module import ModuleText
-from .names import Scope, escaped, identifier, plain
-from .plan import Child, ModulePlan
-from .ports import nested_ports
-from .prepared import PreparedNetlist
+from .nets.boundary import Boundary
+from .nets.built import BuiltNetlist
+from .nets.cycles import split_cycles
+from .nets.flows import net_flows
+from .nets.prepared import PreparedNetlist
 from .recorded import places_of
-from .signals import signals_of
-from .variables import Variable
+from .text.heads import head_of
+from .text.module import ModuleText
+from .variables.names import Scope, escaped, identifier, plain
+from .variables.plan import Child, ModulePlan
+from .variables.ports import nested_ports
+from .variables.signals import signals_of
+from .variables.variables import Variable
 
 __all__ = ["Conversion"]
 

@@ -6,10 +6,10 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from .module import ModuleText
-from .names import plain
-from .prepared import PreparedNetlist
-from .variables import Variable
+from .nets.prepared import PreparedNetlist
+from .text.module import ModuleText
+from .variables.names import plain
+from .variables.variables import Variable
 
 __all__ = ["Places", "places_of"]
 

@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from spica.hw.emit.emitter import emit
-from spica.hw.emit.writer.tracing import OFF, ON, recording_all
+from spica.hw.emit.writer.text.tracing import OFF, ON, recording_all
 from spica.hw.lib.sram import Sram
 from spica.sim.engine.block_bench import BlockBench
 from spica.synth.equivalence import require_equal

@@ -6,10 +6,10 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
+from ..nets.prepared import Node
+from ..variables.variables import Variable
 from .bit_names import BitNames
-from .prepared import Node
 from .texts import ATOM, BINARY, TERNARY, UNARY, Text, constant, inverse
-from .variables import Variable
 
 __all__ = ["Expressions"]
 

@@ -9,9 +9,9 @@ from typing import Any
 # Private, and there is no public form of the format of a signal.
 from amaranth.hdl import _ast
 
-from .built import BuiltNetlist
+from ..nets.built import BuiltNetlist
+from ..nets.prepared import PreparedNetlist
 from .names import identifier
-from .prepared import PreparedNetlist
 
 __all__ = ["Enumeration", "NamedSignal", "signals_of"]
 

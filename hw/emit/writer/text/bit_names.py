@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .names import Scope
-from .naming import Naming
-from .signals import NamedSignal
+from ..variables.names import Scope
+from ..variables.naming import Naming
+from ..variables.signals import NamedSignal
+from ..variables.variables import Variable
 from .texts import constant
-from .variables import Variable
 
 __all__ = ["Alias", "BitNames"]
 

@@ -5,9 +5,9 @@ for a word of 32 bytes. A write of the whole word that keeps the disabled bytes 
 Synthesis needs the partial writes, which become byte enables.
 """
 
+from ..nets.prepared import Node
 from .expressions import Expressions
 from .layout import wrapped
-from .prepared import Node
 from .texts import enclosed
 
 __all__ = ["parts_of", "whole_word_write"]

@@ -8,10 +8,10 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from .choices import is_short
-from .grouping import Grouping
-from .operands import values_in, values_of
-from .prepared import Node, PreparedNetlist
+from ..nets.choices import is_short
+from ..nets.grouping import Grouping
+from ..nets.operands import values_in, values_of
+from ..nets.prepared import Node, PreparedNetlist
 from .signals import NamedSignal
 from .variables import Variable
 

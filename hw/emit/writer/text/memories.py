@@ -6,11 +6,11 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
+from ..nets.prepared import Node
+from ..variables.naming import Naming
+from ..variables.plan import ModulePlan
 from .conditions import Conditions
 from .layout import wrapped
-from .naming import Naming
-from .plan import ModulePlan
-from .prepared import Node
 from .texts import constant
 from .whole_words import whole_word_write
 

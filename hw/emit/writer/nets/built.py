@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import _ir, _nir
 from amaranth.lib import wiring
 
-from ..dependencies import Dependencies
+from ...dependencies import Dependencies
 
 __all__ = ["BuiltNetlist", "Reads", "build_netlist"]
 

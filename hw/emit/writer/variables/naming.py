@@ -8,10 +8,10 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
+from ..nets.operands import values_in, values_of
+from ..nets.prepared import Node
 from .names import Scope, identifier, plain
-from .operands import values_in, values_of
 from .plan import IN_PLACE, ModulePlan
-from .prepared import Node
 from .signals import NamedSignal
 from .variables import Homes, Variable
 

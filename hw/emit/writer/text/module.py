@@ -7,16 +7,16 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
+from ..variables.names import Scope
+from ..variables.naming import Naming
+from ..variables.plan import Child, ModulePlan
+from ..variables.variables import Variable
 from .bit_names import BitNames
 from .conditions import Conditions
 from .layout import wrapped
 from .memories import MemoryText
-from .names import Scope
-from .naming import Naming
-from .plan import Child, ModulePlan
 from .processes import ProcessText
 from .tracing import OFF, ON
-from .variables import Variable
 
 __all__ = ["ModuleText"]
 

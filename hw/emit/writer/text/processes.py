@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from .choices import Case, Choice, Transfer
+from ..nets.choices import Case, Choice, Transfer
+from ..nets.grouping import Process
+from ..nets.prepared import Node
+from ..variables.naming import Naming
+from ..variables.plan import ModulePlan
 from .conditions import Conditions
-from .grouping import Process
 from .layout import wrapped
-from .naming import Naming
-from .plan import ModulePlan
-from .prepared import Node
 from .texts import constant, enclosed, inverse
 
 __all__ = ["ProcessText"]

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from ..nets.choices import Case, Choice, Transfer
+from ..nets.prepared import Node
+from ..variables.plan import ModulePlan
 from .bit_names import BitNames
-from .choices import Case, Choice, Transfer
 from .expressions import Expressions
-from .plan import ModulePlan
-from .prepared import Node
 from .texts import BINARY, TERNARY, Text, constant, enclosed, inverse
 
 __all__ = ["Conditions"]

@@ -1,0 +1,1 @@
+"""Netlist as the writer needs it: live bits, flows, choices, processes."""

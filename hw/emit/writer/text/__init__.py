@@ -1,0 +1,1 @@
+"""Texts: expressions, statements, memories, comments, modules."""

@@ -1,0 +1,1 @@
+"""Variables of modules: which nets get one, and their names."""
