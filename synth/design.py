@@ -13,8 +13,9 @@ from amaranth.lib import wiring
 from ..base.build_cache import digest
 from ..hw.config import MachineConfig
 from ..hw.emit.amaranth_patches import patched_amaranth
-from ..hw.emit.emitter import Emitter, signature_ports
+from ..hw.emit.emitter import Emitter
 from ..hw.emit.garbage_collection import no_garbage_collection
+from ..hw.emit.module_ports import signature_ports
 from ..hw.emit.shared_block import SharedBlock, describe, module_name
 from .blocks import Block, split_blocks
 from .cache import cached, source_key

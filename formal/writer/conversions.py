@@ -10,8 +10,9 @@ from amaranth.hdl import _nir
 
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.block_library import BlockLibrary
-from spica.hw.emit.emitter import ConvertedModule, Emitter, domain_ports, signature_ports
+from spica.hw.emit.emitter import ConvertedModule, Emitter
 from spica.hw.emit.garbage_collection import no_garbage_collection
+from spica.hw.emit.module_ports import domain_ports, signature_ports
 from spica.hw.emit.split_top import Splitter
 from spica.hw.emit.sram_macros import MacroLimits
 from spica.hw.emit.writer.cell_places import CellPlaces, Place

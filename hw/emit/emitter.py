@@ -1,6 +1,6 @@
 """Emitter: converts a component to Verilog, each distinct shared block below it once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,60 +8,29 @@ from amaranth import *
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 from amaranth.hdl import Fragment
 
-# Private, and there is no public way to get the domains of a fragment in a fixed order.
+# Private, and the only name of the directions that `lowered_design` takes.
 from amaranth.hdl._ir import PortDirection
-from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from .amaranth_patches import patched_amaranth
 from .block_library import BlockLibrary
+from .converted_module import ConvertedModule
 from .emission import Emission, EmittedModule, EmittedPort, EmittedSram, VerilogModule
 from .emitted_block import EmittedBlock, class_names, refuse_clash
 from .garbage_collection import no_garbage_collection
-from .instance_counts import instances_in, total_instances
+from .instance_counts import total_instances
 from .lowering import lowered_design
 from .module_names import distinct_names, fields_of, with_names
+from .module_ports import domain_ports, signature_ports, used_domains
 from .netlist import Paths, combinational_paths
 from .shared_block import EmissionPlatform, SharedBlock, describe, module_name, module_stem
 from .split_top import split_top
 from .sram_macros import MacroLimits, SramShape
 from .writer.conversion import Conversion
 from .writer.nets.built import BuiltNetlist, build_netlist
-from .writer.recorded import Places
 
-__all__ = ["Emitter", "domain_ports", "emit", "signature_ports", "used_domains"]
-
-
-def domain_ports(domain: str) -> tuple[str, str]:
-    """Return the names of a domain's clock and reset ports."""
-    return ("clk", "rst") if domain == "sync" else (f"{domain}_clk", f"{domain}_rst")
-
-
-def signature_ports(component: wiring.Component, separator: str):
-    """Yield name, direction and value of every port of `component` that has any bits."""
-    for path, member, value in component.signature.flatten(component):
-        value = Value.cast(value)
-        if len(value):
-            yield separator.join(map(str, path)), member.flow, value
-
-
-def used_domains(fragment) -> list[str]:
-    """Return the clock domains `fragment` uses, sorted; refuse those it declares."""
-
-    def refuse_declared(part, path: str):
-        for domain in part.domains:
-            raise ValueError(
-                f"clock domains must be left undeclared, so that they become ports of the top "
-                f"level, not declared as {domain!r} in {path}"
-            )
-        for number, (child, child_name, _) in enumerate(part.subfragments):
-            refuse_declared(child, f"{path}.{child_name or number}")
-
-    refuse_declared(fragment, "top")
-    collector: Any = DomainCollector()
-    collector(fragment)
-    return sorted(collector.used_domains - {"comb"}, key=lambda domain: (domain != "sync", domain))
+__all__ = ["Emitter", "emit"]
 
 
 #: First lines of every text.
@@ -74,37 +43,6 @@ class Uses:
 
     children: dict[str, None] = field(default_factory=dict)
     macros: dict[str, SramShape] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ConvertedModule:
-    """Module after its conversion by Amaranth.
-
-    Parameters
-    ----------
-    text : str
-        Verilog of the module and of ordinary components in it, or RTLIL without a library.
-    domains : tuple of str
-        Clock domains in a fixed order.
-    ports : tuple of EmittedPort
-        Clocks first.
-    built : BuiltNetlist or None
-        Its netlist, unless it is RTLIL.
-    places : Places
-        Where waveforms have its signals.
-
-    """
-
-    text: str
-    domains: tuple[str, ...]
-    ports: tuple[EmittedPort, ...]
-    built: BuiltNetlist | None
-    places: Places
-
-    @property
-    def instances(self) -> Mapping[str, int]:
-        """Number of instances of each shared block and macro that it instantiates itself."""
-        return instances_in(self.built.netlist) if self.built else {}
 
 
 class Emitter(EmissionPlatform):
@@ -270,11 +208,10 @@ class Emitter(EmissionPlatform):
         return Conversion(built, name, component, is_simulated=self.simulated)
 
 
-def names_of(blocks: list[EmittedBlock]) -> dict[str, str]:
+def names_of(blocks: list[EmittedBlock], used: Collection[str]) -> dict[str, str]:
     """Return the names of the modules of blocks, for readers: a hash only where two would clash."""
-    return distinct_names({
-        block.name: (module_stem(block.component), block.fields) for block in blocks
-    })
+    stems = {block.name: (module_stem(block.component), block.fields) for block in blocks}
+    return distinct_names(stems, used)
 
 
 def emit(
@@ -319,7 +256,7 @@ def emit(
             clocks = {domain_ports(domain)[0]: domain for domain in top.domains}
             split = split_top(top.built, name, clocks, modules)
     library.finish(blocks, emitter.keys)
-    names = {} if simulated else names_of(blocks)
+    names = {} if simulated else names_of(blocks, {name, *emitter.macros})
     blocks.sort(key=lambda block: names.get(block.name, block.name))
     verilog = "\n".join([HEAD, top.text, *(block.module.text for block in blocks)])
     below = {block.name: block.instances for block in blocks}

@@ -3,9 +3,11 @@
 import dataclasses
 import enum
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Set
 from typing import Any
+
+from .writer.variables.names import KEYWORDS
 
 __all__ = ["Fields", "distinct_names", "fields_of", "with_names"]
 
@@ -77,7 +79,9 @@ def distinguishing(
     return sorted(chosen, key=paths.index)
 
 
-def distinct_names(blocks: Mapping[str, tuple[str, Fields]]) -> dict[str, str]:
+def distinct_names(
+    blocks: Mapping[str, tuple[str, Fields]], used: Collection[str] = ()
+) -> dict[str, str]:
     """Return a name for each module.
 
     A module has the name of its class; modules of one class add the fields in which their configs
@@ -88,6 +92,8 @@ def distinct_names(blocks: Mapping[str, tuple[str, Fields]]) -> dict[str, str]:
     ----------
     blocks : mapping of str to (str, Fields)
         Class in lower case, and `fields_of` the config, of each module by its own name.
+    used : collection of str
+        Names of other modules of the design, which no block gets; nor does it get a keyword.
 
     """
     groups: dict[str, list[str]] = defaultdict(list)
@@ -105,14 +111,14 @@ def distinct_names(blocks: Mapping[str, tuple[str, Fields]]) -> dict[str, str]:
         for module, text in labels.items():
             is_good = 0 < len(text) <= MOST and texts.count(text) == 1
             names[module] = f"{stem}_{text}" if is_good else module
-    return unique(names)
+    return unique(names, {*names, *used} | KEYWORDS)
 
 
-def unique(names: dict[str, str]) -> dict[str, str]:
-    """Return names in which modules that got one name by chance keep their own."""
-    chosen = list(names.values())
+def unique(names: dict[str, str], used: Set[str]) -> dict[str, str]:
+    """Return names in which modules keep their own if they share the new one or it is `used`."""
+    counts = Counter(names.values())
     return {
-        module: name if chosen.count(name) == 1 and name not in names else module
+        module: name if counts[name] == 1 and name not in used else module
         for module, name in names.items()
     }
 

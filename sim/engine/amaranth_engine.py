@@ -8,7 +8,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
 from ...hw.emit.emission import EmittedPort
-from ...hw.emit.emitter import signature_ports, used_domains
+from ...hw.emit.module_ports import signature_ports, used_domains
 from ..harness.binding import Layout, PackedPort
 from ..harness.harness import Harness
 from .testbench import make_simulator

@@ -1,7 +1,7 @@
 """Verilog wrapper for Verilator whose inputs change at a separate event between clock edges."""
 
 from ...hw.emit.emission import Emission, EmittedPort
-from ...hw.emit.emitter import domain_ports
+from ...hw.emit.module_ports import domain_ports
 from ..harness.binding import DRIVE, TOP
 
 __all__ = ["bits", "driven_top"]

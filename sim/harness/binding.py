@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...hw.emit.emission import Emission, EmittedPort
-from ...hw.emit.emitter import domain_ports
+from ...hw.emit.module_ports import domain_ports
 
 __all__ = ["DRIVE", "TOP", "Layout", "PackedPort", "binding_header"]
 

@@ -22,8 +22,9 @@ from .memory_energy import MemoryEnergy, memory_energy
 from .power_library import PowerLibrary
 from .program import Program, compile_netlist
 from .recorded_nets import NetRows, opaque_ports
+from .recorded_signals import Recorded
 from .replay import replay
-from .waveform import Recorded, Waveform
+from .waveform import Waveform
 
 __all__ = ["BlockModel", "Costs", "InstanceEnergy", "block_model"]
 

@@ -1,5 +1,6 @@
 """Recorded values of the nets of a mapped netlist, found by the names of its signals."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...base.errors import UserError
 from .mapped_netlist import ONE, ZERO, MappedNetlist
+from .recorded_signals import PART
 
 __all__ = ["Bits", "NetRows", "RecordedNets", "opaque_ports"]
 
@@ -67,34 +69,39 @@ class NetRows:
         self.at_port: dict[int, bool] = {}
         self.agreeing: list[tuple[int, int, str]] = []
         ends = np.cumsum([0, *self.widths.values()])
-        starts = dict(zip(self.widths, ends[:-1].tolist(), strict=True))
+        places: dict[str, dict[int, int]] = defaultdict(dict)
+        for key, start in zip(self.widths, ends[:-1].tolist(), strict=True):
+            name, _, first = key.partition(PART)
+            for bit in range(self.widths[key]):
+                places[name][int(first or 0) + bit] = start + bit
         # The ports of sources first: synthesis drops logic whose value does not matter, and gives
         # the names of its results to what remains.
         own = {name: nets for name, nets in named_nets(netlist) if self.is_source(name, nets)}
         rest = ((name, nets) for name, nets in named_nets(netlist) if name not in own)
         for name, nets in (*own.items(), *rest):
-            self.add(name, nets, starts.get(name))
+            self.add(name, nets, places.get(name, {}))
         self.count = int(ends[-1])
 
     def is_source(self, name: str, nets: Iterable[int]) -> bool:
         """Return whether a name is a port, and nets of it come from outside of the netlist."""
         return name in self.ports and not self.sources.isdisjoint(nets)
 
-    def add(self, name: str, nets: tuple[int, ...], start: int | None):
-        """Add the nets of a name, which is recorded from a row on; None if it is not recorded."""
+    def add(self, name: str, nets: tuple[int, ...], places: Mapping[int, int]):
+        """Add the nets of a name, by the rows of its bits that are recorded."""
         is_port = name in self.ports
         for k, net in enumerate(nets):
             bit = f"{name}[{k}]" if len(nets) > 1 else name
             first = self.names.setdefault(net, bit)
-            if start is None or net in (ZERO, ONE) or net in self.netlist.clocks:
+            row = places.get(k)
+            if row is None or net in (ZERO, ONE) or net in self.netlist.clocks:
                 continue
             if net not in self.rows:
-                self.rows[net], self.at_port[net] = start + k, is_port
+                self.rows[net], self.at_port[net] = row, is_port
                 continue
             both = is_port and self.at_port[net]
             if both or ((is_port or self.at_port[net]) and net not in self.sources):
                 text = f"{first} and {bit}, which are one net"
-                self.agreeing.append((self.rows[net], start + k, text))
+                self.agreeing.append((self.rows[net], row, text))
 
     def indices(self, nets: Iterable[int]) -> NDArray[np.int64]:
         """Return the rows of nets; the row behind the last, which is 0, for clocks."""

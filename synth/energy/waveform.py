@@ -3,16 +3,15 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.errors import UserError
-from ...hw.emit.writer.recorded import Places
+from .recorded_signals import Recorded
 
-__all__ = ["Recorded", "Waveform", "WaveformFile", "clock_ports", "read_waveforms"]
+__all__ = ["Waveform", "WaveformFile", "clock_ports", "read_waveforms"]
 
 VARIABLE = re.compile(r"\$var\s+\w+\s+(\d+)\s+(\S+)\s+(\S+)")
 #: Scopes down to the part: root, wrapper, part.
@@ -39,63 +38,6 @@ class WaveformFile:
 
     place: str
     lines: Iterable[str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recorded:
-    """Signals of a block to read.
-
-    Parameters
-    ----------
-    names : collection of str
-        Signals, by their path below the block's instance; those that the file lacks are left out.
-    clock : str or None
-        Clock of the block; None for a block without registers, which counts as clocked in every
-        cycle.
-    places : Places or None
-        Pieces of each signal in the file, by its path; signals without pieces are left out. None if
-        the file has all signals by their paths.
-
-    """
-
-    names: Collection[str]
-    clock: str | None
-    places: Places | None = None
-
-    @cached_property
-    def variables(self) -> Collection[str]:
-        """Variables of the file that have the signals, by their path below the instance."""
-        if self.places is None:
-            return self.names
-        needed = self.places.keys() & self.names
-        return {path for name in needed for path, _, _ in self.places[name]}
-
-    @cached_property
-    def clock_variable(self) -> str | None:
-        """Variable of the file that is the clock."""
-        if self.places is None or self.clock is None:
-            return self.clock
-        pieces = self.places.get(self.clock, ())
-        return pieces[0][0] if pieces else None
-
-    def signals(self, variables: dict[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
-        """Return the signals from the variables of the file that have them."""
-        if self.places is None:
-            return variables
-        cycles = {bits.shape[1] for bits in variables.values()}
-        signals = {}
-        for name in self.places.keys() & self.names:
-            pieces = self.places[name]
-            if not all(path in variables for path, _, _ in pieces if path):
-                continue
-            rows = [
-                variables[path][first : first + width]
-                if path
-                else np.zeros((width, *cycles), np.bool_)
-                for path, first, width in pieces
-            ]
-            signals[name] = rows[0] if len(rows) == 1 else np.concatenate(rows)
-        return signals
 
 
 @dataclass(frozen=True, kw_only=True)

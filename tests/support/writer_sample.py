@@ -48,7 +48,7 @@ class WriterSample(Component):
             "results": Out(1).array(20),
             "wide": Out(8).array(14),
             "chosen": Out(8).array(4),
-            "kept": Out(8).array(6),
+            "stored": Out(8).array(6),
             "words": Out(8).array(2),
             "boxed": Out(4).array(2),
             "counts": Out(4).array(2),
@@ -131,9 +131,13 @@ class WriterSample(Component):
         m.d.sync += [one.eq(a) for one in cleared]
         with m.If(self.enable[1]):
             m.d.sync += [cleared[0].eq(0x33), cleared[1].eq(0x12)]
-        m.d.sync += [shifted.eq(a.as_signed() >> 1), self.kept[3].eq(payload)]
-        m.d.comb += [self.kept[4 + number].eq(one) for number, one in enumerate(cleared)]
-        m.d.comb += [self.kept[0].eq(counter), self.kept[1].eq(payload), self.kept[2].eq(shifted)]
+        m.d.sync += [shifted.eq(a.as_signed() >> 1), self.stored[3].eq(payload)]
+        m.d.comb += [self.stored[4 + number].eq(one) for number, one in enumerate(cleared)]
+        m.d.comb += [
+            self.stored[0].eq(counter),
+            self.stored[1].eq(payload),
+            self.stored[2].eq(shifted),
+        ]
 
     def memory(self, m: Module) -> None:
         """Add a memory that is written by halves of words, and read at once and a cycle later."""

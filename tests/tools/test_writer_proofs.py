@@ -12,7 +12,7 @@ from formal.writer.conversions import Collector, subject_of
 from formal.writer.prover import prove
 from formal.writer.session import Session, YosysError
 from spica.hw.emit.amaranth_patches import patched_amaranth
-from spica.hw.emit.emitter import signature_ports
+from spica.hw.emit.module_ports import signature_ports
 from spica.hw.emit.writer.conversion import Conversion
 from support.netlist_faults import faults_of, planted
 from support.writer_sample import WriterSample
@@ -74,13 +74,17 @@ def test_a_fault_is_found_with_values_of_inputs(sample, session):
 EDITS = {
     "a latch": (r"    chosen_0 = a;\n", "", "latch"),
     "two drivers": (r"(  assign results_3 = )", r"  assign results_3 = a == b;\n\1", "bit"),
-    "no initial value": (r"    kept_1 = 8'h2d;\n", "", "register kept_1[0]: reset"),
-    "another initial value": ("kept_1 = 8'h2d", "kept_1 = 8'h2c", "register kept_1[0] has the"),
-    "no reset": (r"(kept_3 <= )8'd0;", r"\1kept_1;", "register kept_3[0]: reset"),
+    "no initial value": (r"    stored_1 = 8'h2d;\n", "", "register stored_1[0]: reset"),
+    "another initial value": (
+        "stored_1 = 8'h2d",
+        "stored_1 = 8'h2c",
+        "register stored_1[0] has the",
+    ),
+    "no reset": (r"(stored_3 <= )8'd0;", r"\1stored_1;", "register stored_3[0]: reset"),
     "another width": (
-        r"output (reg )?\[7:0\] kept_3",
-        r"output \1[6:0] kept_3",
-        "port kept_3 is no output of 8 bits",
+        r"output (reg )?\[7:0\] stored_3",
+        r"output \1[6:0] stored_3",
+        "port stored_3 is no output of 8 bits",
     ),
     "another size": (r"memory \[0:7\]", "memory [0:6]", "memory memory is"),
     "no word": (r"    memory\[1\] = 8'd0;\n", "", "memory memory has other initial contents"),
@@ -138,14 +142,14 @@ def test_a_fault_of_each_kind_of_cell_is_found(sample, session, kind):
 def test_the_faults_of_all_cells_are_found(sample, session):
     faults = faults_of(sample[0].arguments[0].netlist)
     assert len(faults) > 100
-    found = {
+    statuses = {
         words: prove(faulty(sample, index, change), session).status
         for index, words, change in faults
     }
-    assert {words for words, status in found.items() if status != "different"} == set()
+    assert {words for words, status in statuses.items() if status != "different"} == set()
 
 
-def test_a_proof_is_kept_and_depends_on_the_text(sample, session, tmp_path, monkeypatch):
+def test_a_proof_is_stored_and_depends_on_the_text(sample, session, tmp_path, monkeypatch):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
     subject = sample[0].subjects[0]
     first = prove(subject, session, is_cached=True)

@@ -4,7 +4,7 @@ import textwrap
 from dataclasses import dataclass
 
 from ...emit.emission import Emission, EmittedPort
-from ...emit.emitter import domain_ports
+from ...emit.module_ports import domain_ports
 
 __all__ = ["PortGroup", "TopLevel", "wrapped"]
 

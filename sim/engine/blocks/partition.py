@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....hw.emit.emission import REST, TOP, Emission, EmittedPort, SplitTop, VerilogModule
-from ....hw.emit.emitter import domain_ports
+from ....hw.emit.module_ports import domain_ports
 from ....hw.emit.netlist import NetPiece, Paths
 
 __all__ = ["BlockDesign", "Part", "Partition", "partition"]

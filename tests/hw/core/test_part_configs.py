@@ -17,7 +17,8 @@ from spica.hw.core.operands.writeback import Writeback
 from spica.hw.core.part_configs import PART_FIELDS, part_config
 from spica.hw.core.units.execution_units import UNITS
 from spica.hw.emit.amaranth_patches import patched_amaranth
-from spica.hw.emit.emitter import Emitter, signature_ports
+from spica.hw.emit.emitter import Emitter
+from spica.hw.emit.module_ports import signature_ports
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 

@@ -87,6 +87,14 @@ def test_a_hash_only_where_names_would_clash():
     assert named(*long) == ["store_00000000", "store_00000001"]
 
 
+def test_no_module_has_the_name_of_another_or_a_keyword():
+    config = fields_of(Store(8))
+    blocks = {"table_00000001": ("table", config), "store_00000002": ("store", config)}
+    own = {"table_00000001": "table_00000001", "store_00000002": "store_00000002"}
+    assert distinct_names(blocks) == own | {"store_00000002": "store"}
+    assert distinct_names(blocks, used={"store"}) == own
+
+
 def test_heads_and_instances_are_renamed_with_the_modules_below():
     text = (
         "module core_00000001 (\n  input clk\n);\n  core_00000001__part part (\n    .a(a)\n  );\n"

@@ -30,14 +30,14 @@ class Two(wiring.Component):
         m = Module()
         m.submodules.parts = parts = Sram(depth=4, width=12, granularity=4)
         m.submodules.whole = whole = Sram(depth=4, width=12)
-        for each, o in ((parts, self.o), (whole, self.whole)):
+        for port, o in ((parts, self.o), (whole, self.whole)):
             m.d.comb += [
-                each.write.mask.eq(self.mask),
-                each.write.address.eq(self.address),
-                each.write.data.eq(self.i),
-                each.read.valid.eq(1),
-                each.read.payload.eq(~self.address),
-                o.eq(each.data),
+                port.write.mask.eq(self.mask),
+                port.write.address.eq(self.address),
+                port.write.data.eq(self.i),
+                port.read.valid.eq(1),
+                port.read.payload.eq(~self.address),
+                o.eq(port.data),
             ]
         return m
 
@@ -132,17 +132,17 @@ class Traced(wiring.Component):
         m.submodules.clocked = clocked = Memory(shape=4, depth=16, init=[])
         m.submodules.direct = direct = Memory(shape=4, depth=16, init=[])
         m.submodules.two = two = Two()
-        kept, logic = Signal(4), Signal(4)
+        stored, logic = Signal(4), Signal(4)
         read, shown = clocked.read_port(), direct.read_port(domain="comb")
         for memory in (clocked, direct):
             write = memory.write_port()
-            m.d.comb += [write.en.eq(1), write.addr.eq(kept), write.data.eq(self.i)]
-        m.d.sync += kept.eq(logic)
+            m.d.comb += [write.en.eq(1), write.addr.eq(stored), write.data.eq(self.i)]
+        m.d.sync += stored.eq(logic)
         m.d.comb += [
-            logic.eq(kept + self.i),
+            logic.eq(stored + self.i),
             read.addr.eq(logic),
             shown.addr.eq(logic),
-            two.i.eq(Cat(logic, kept, logic)),
+            two.i.eq(Cat(logic, stored, logic)),
             self.sums.eq(two.o),
             self.o.eq((logic ^ read.data) + shown.data),
         ]
@@ -156,8 +156,8 @@ def declared(lines):
         if line in (OFF, ON):
             assert is_on == (line == OFF)
             is_on = line == ON
-        elif found := re.match(r"  (?:wire|reg) (?:\[\d+:\d+\] )?(\w+)", line):
-            names[is_on].append(found[1])
+        elif declared := re.match(r"  (?:wire|reg) (?:\[\d+:\d+\] )?(\w+)", line):
+            names[is_on].append(declared[1])
     assert is_on
     return names
 
@@ -168,9 +168,9 @@ def test_waveforms_have_registers_and_read_data():
     hidden, shown = declared(module.splitlines())
     clocked = re.search(r"(\w+) <= clocked\[", module)
     direct = re.search(r"wire \[3:0\] (\w+) = direct\[", module)
-    kept = re.search(r"(\w+) <= \w+ \+ i|clocked\[(\w+)\] <= i;", module)
-    assert clocked and direct and kept
-    assert set(shown) == {clocked[1], direct[1], kept[1] or kept[2]}
+    stored = re.search(r"(\w+) <= \w+ \+ i|clocked\[(\w+)\] <= i;", module)
+    assert clocked and direct and stored
+    assert set(shown) == {clocked[1], direct[1], stored[1] or stored[2]}
     assert {"clocked", "direct"} < set(hidden)
 
 
@@ -187,14 +187,14 @@ class OneWord(wiring.Component):
 
     i: In(4)
     o: Out(4)
-    kept: Out(4)
+    stored: Out(4)
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.word = word = Memory(shape=4, depth=1, init=[])
-        write, read, kept = word.write_port(), word.read_port(domain="comb"), word.read_port()
+        write, read, stored = word.write_port(), word.read_port(domain="comb"), word.read_port()
         m.d.comb += [write.en.eq(1), write.data.eq(self.i), self.o.eq(read.data)]
-        m.d.comb += [kept.en.eq(1), self.kept.eq(kept.data)]
+        m.d.comb += [stored.en.eq(1), self.stored.eq(stored.data)]
         return m
 
 

@@ -10,7 +10,8 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.emit.emitter import Emitter, emit, signature_ports
+from spica.hw.emit.emitter import Emitter, emit
+from spica.hw.emit.module_ports import signature_ports
 from spica.hw.emit.sram_macros import ONE_PORT, TWO_PORTS, MacroLimits, SramShape
 from spica.hw.lib.sram import Sram
 from spica.hw.machine.artifacts import artifacts

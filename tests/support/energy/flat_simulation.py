@@ -15,7 +15,8 @@ from spica.sim.engine.verilator_engine import RESET_CYCLES
 from spica.synth.energy.mapped_netlist import Instance, MappedNetlist
 from spica.synth.energy.program import state_nets
 from spica.synth.energy.recorded_nets import RecordedNets
-from spica.synth.energy.waveform import Recorded, WaveformFile, read_waveforms
+from spica.synth.energy.recorded_signals import Recorded
+from spica.synth.energy.waveform import WaveformFile, read_waveforms
 from spica.synth.yosys import run_yosys
 from support.energy.flat_machine import FlatMachine
 from support.energy.flat_verilog import bench_of

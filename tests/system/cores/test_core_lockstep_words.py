@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In
 
 from spica.hw.cluster.cores import Cores
 from spica.hw.emit.emission import EmittedPort
-from spica.hw.emit.emitter import signature_ports
+from spica.hw.emit.module_ports import signature_ports
 from spica.hw.isa.memory_map import DRAM_BASE, ENTRY
 from spica.hw.isa.operations import Port
 from spica.hw.isa.program import assemble_program

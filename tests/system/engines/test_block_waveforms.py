@@ -6,7 +6,8 @@ import pytest
 
 from spica.hw.emit.emission import REST
 from spica.sim.engine.blocks.composition import CLOCKS
-from spica.synth.energy.waveform import Recorded, WaveformFile, read_waveforms
+from spica.synth.energy.recorded_signals import Recorded
+from spica.synth.energy.waveform import WaveformFile, read_waveforms
 from support.cluster.engine_runs import MACHINES, assert_same, observe, ragged
 
 pytestmark = pytest.mark.full

@@ -31,9 +31,9 @@ def test_initial_values_are_stripped():
     head = "  reg [3:0] a;\n  reg [7:0] m [0:3];\n"
     register, table = "    a = 4'd3;\n", "    m[1] = 8'h7f;\n    m[2] = 8'd1;\n"
     begin, end = "  initial begin\n", "  end\nendmodule\n"
-    kept = head + begin + table + end
-    assert without_initial_values(kept) == kept
-    assert without_initial_values(head + begin + register + table + end) == kept
+    unchanged = head + begin + table + end
+    assert without_initial_values(unchanged) == unchanged
+    assert without_initial_values(head + begin + register + table + end) == unchanged
     assert without_initial_values(head + begin + register + end) == f"{head}endmodule\n"
 
 

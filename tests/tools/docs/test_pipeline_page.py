@@ -52,7 +52,7 @@ def modules_of(verilog):
     for line in verilog.splitlines():
         if match := re.match(r"module (\S+?) ?\(", line):
             module = match[1]
-        elif match := re.match(r"  (?:input|output|wire|reg) (?:\[\S+ )?(\S+?)[ ;]", line):
+        elif match := re.match(r"  (?:input|output|wire|reg) (?:\[\S+ )?(\w+)(?:[ ;,]|$)", line):
             signals[module].add(match[1])
         elif match := re.match(r"  (\S+) +(\S+) +\($", line):
             instances[module][match[2]] = match[1]

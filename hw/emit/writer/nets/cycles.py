@@ -10,7 +10,8 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from .prepared import Assigned, Node, PreparedNetlist
+from .nodes import Assigned, Node
+from .prepared import PreparedNetlist
 
 __all__ = ["split_cycles"]
 

@@ -6,7 +6,8 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from .prepared import Node, PreparedNetlist, inputs_of
+from .nodes import Node
+from .prepared import PreparedNetlist, inputs_of
 
 __all__ = ["Flows", "net_flows"]
 

@@ -9,8 +9,9 @@ from typing import Any
 from amaranth.hdl import _nir
 
 from .choices import Assigned, Choice, Paths, Transfer, choice_tree, live_assignments
+from .nodes import Node
 from .operands import values_of
-from .prepared import Node, PreparedNetlist
+from .prepared import PreparedNetlist
 
 __all__ = ["Grouping", "Process"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import _nir
 
 from .choices import Choice, Transfer, live_assignments
-from .prepared import Node
+from .nodes import Node
 
 __all__ = ["values_in", "values_of"]
 

@@ -8,8 +8,9 @@ from amaranth.hdl import _nir
 
 from .boundary import Boundary
 from .constants import folded
+from .nodes import Assigned, Node
 
-__all__ = ["Assigned", "Node", "PreparedNetlist", "cell_net"]
+__all__ = ["PreparedNetlist", "inputs_of"]
 
 nir: Any = _nir  # no stub
 item: Any = tuple.__getitem__
@@ -17,57 +18,6 @@ item: Any = tuple.__getitem__
 BITWISE = {"~", "&", "|", "^", "m"}
 #: Operators of which the low bits depend only on the low bits of the operands.
 CARRYING = {"+", "-", "*"}
-
-
-def cell_net(cell: int, bit: int) -> int:
-    """Return the net of a bit of a cell."""
-    return cell << 16 | bit
-
-
-class Assigned:
-    """Assignment of ``value`` from bit ``start`` on while the net ``condition`` is high."""
-
-    __slots__ = ("condition", "start", "value")
-
-    def __init__(self, condition: int, start: int, value: list[int]):
-        self.condition, self.start, self.value = condition, start, value
-
-
-class Node:
-    """Cell of a prepared netlist.
-
-    Attributes
-    ----------
-    index, module : int
-    cell : Cell
-        Its original.
-    inputs : list of list of int
-        Operands by nets, in the order of the kind; the default of an assignment list is one.
-    assignments : list of Assigned
-        Of an assignment list, those with a condition.
-    first, end : int
-        Range of the live bits; empty if the cell is dead.
-
-    """
-
-    __slots__ = ("assignments", "cell", "end", "first", "index", "inputs", "kind", "module")
-
-    def __init__(self, index: int, cell: Any):
-        self.index, self.cell, self.module, self.kind = index, cell, cell.module_idx, type(cell)
-        self.inputs: list[list[int]] = []
-        self.assignments: list[Assigned] = []
-        self.first = self.end = 0
-
-    @property
-    def nets(self) -> list[int]:
-        """Nets of the live bits."""
-        base = self.index << 16
-        return list(range(base + self.first, base + self.end))
-
-    @property
-    def operator(self) -> str:
-        """Operator of an operator cell, otherwise empty."""
-        return self.cell.operator if self.kind is nir.Operator else ""
 
 
 class PreparedNetlist:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..nets.choices import Case, Choice, Transfer
-from ..nets.prepared import Node
+from ..nets.nodes import Node
 from ..variables.plan import ModulePlan
 from .bit_names import BitNames
 from .expressions import Expressions

@@ -6,7 +6,7 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from ..nets.prepared import Node
+from ..nets.nodes import Node
 from ..variables.variables import Variable
 from .bit_names import BitNames
 from .texts import ATOM, BINARY, TERNARY, UNARY, Text, constant, inverse

@@ -6,7 +6,7 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from ..nets.prepared import Node
+from ..nets.nodes import Node
 from ..variables.naming import Naming
 from ..variables.plan import ModulePlan
 from .conditions import Conditions

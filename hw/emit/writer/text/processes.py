@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..nets.choices import Case, Choice, Transfer
 from ..nets.grouping import Process
-from ..nets.prepared import Node
+from ..nets.nodes import Node
 from ..variables.naming import Naming
 from ..variables.plan import ModulePlan
 from .conditions import Conditions

@@ -5,7 +5,7 @@ for a word of 32 bytes. A write of the whole word that keeps the disabled bytes 
 Synthesis needs the partial writes, which become byte enables.
 """
 
-from ..nets.prepared import Node
+from ..nets.nodes import Node
 from .expressions import Expressions
 from .layout import wrapped
 from .texts import enclosed

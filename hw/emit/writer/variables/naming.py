@@ -8,8 +8,8 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
+from ..nets.nodes import Node
 from ..nets.operands import values_in, values_of
-from ..nets.prepared import Node
 from .names import Scope, identifier, plain
 from .plan import IN_PLACE, ModulePlan
 from .signals import NamedSignal

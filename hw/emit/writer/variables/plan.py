@@ -10,8 +10,9 @@ from amaranth.hdl import _nir
 
 from ..nets.choices import is_short
 from ..nets.grouping import Grouping
+from ..nets.nodes import Node
 from ..nets.operands import values_in, values_of
-from ..nets.prepared import Node, PreparedNetlist
+from ..nets.prepared import PreparedNetlist
 from .signals import NamedSignal
 from .variables import Variable
 

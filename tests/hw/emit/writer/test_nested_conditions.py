@@ -35,5 +35,5 @@ def test_a_condition_in_another_has_no_else():
         state = start if not state else not stop
     with BlockBench(emit(Machine(), "machine"), optimize=0) as bench:
         bench.reset()
-        found = bench.run(start=inputs[0], stop=inputs[1])["state"].tolist()
-    assert found == expected
+        states = bench.run(start=inputs[0], stop=inputs[1])["state"].tolist()
+    assert states == expected

@@ -231,11 +231,11 @@ def test_an_else_belongs_to_the_outer_if():
 @pytest.mark.parametrize("value", [3, 5])
 def test_a_condition_of_its_own_is_no_reset(value):
     def build(c, m):
-        kept = Signal(8, init=3, reset_less=True)
-        m.d.sync += kept.eq(c.a)
+        stored = Signal(8, init=3, reset_less=True)
+        m.d.sync += stored.eq(c.a)
         with m.If(c.s):
-            m.d.sync += kept.eq(value)
-        m.d.comb += c.o.eq(kept)
+            m.d.sync += stored.eq(value)
+        m.d.comb += c.o.eq(stored)
 
     text = logic(build, **BYTES, o=Out(8))
     assert f"o <= a;\nif (s) o <= 8'd{value};\n" in text
