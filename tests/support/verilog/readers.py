@@ -18,8 +18,6 @@ hierarchy -check -top {top}
 proc
 check -assert
 """
-#: Icarus warning for the initial-value attribute of a wide register, read as a number. Harmless.
-HARMLESS = "warning: verinum::as_long() truncated"
 SECONDS = 300
 
 
@@ -46,9 +44,9 @@ def icarus_complaints(emission: Emission, standard: str) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="spica-icarus-") as directory:
         for name, text in files.items():
             (Path(directory) / name).write_text(text)
-        command = ["iverilog", f"-g{standard}", "-t", "null", "-s", emission.name, *files]
+        command = ["iverilog", f"-g{standard}", "-Wall", "-t", "null", "-s", emission.name, *files]
         run = call(command, directory)
-    lines = [line for line in run.stderr.splitlines() if not line.startswith(HARMLESS)]
+    lines = run.stderr.splitlines()
     return lines or ([f"exit code {run.returncode}"] if run.returncode else [])
 
 

@@ -1,4 +1,4 @@
-"""Tests of emitted presets: reproducible text, standard ports, and three external tools read it."""
+"""Tests of emitted presets: reproducible text, standard ports, and four external tools read it."""
 
 import hashlib
 import os
@@ -17,6 +17,7 @@ from spica.hw.presets import PRESETS
 from spica.sim.engine.emission_cache import emit_cached
 from support.verilog.lint import lint
 from support.verilog.readers import icarus_complaints, yosys_complaints
+from support.verilog.slang import read_by_slang
 
 EVERY = [
     "tiny_matrix",
@@ -26,9 +27,11 @@ EVERY = [
     pytest.param("core", marks=pytest.mark.slow),
 ]
 WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
-VIRGO = [pytest.param(name, marks=pytest.mark.slow) for name in ("virgo", "virgo_fp32")]
-AMPERE = pytest.param("ampere", marks=pytest.mark.slow)
-HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
+#: Presets that take seconds to emit are slow.
+ALL = [
+    name if name in ("tiny_matrix", "tiny_hetero") else pytest.param(name, marks=pytest.mark.slow)
+    for name in PRESETS
+]
 #: Blocks that a cluster has in several sizes.
 OF_SEVERAL_SIZES = {
     *("Arbiter", "DataArray", "L2Table", "ReplacementPolicy"),
@@ -66,7 +69,7 @@ def test_same_bytes_in_every_process(preset):
         assert run.stdout.strip() == here
 
 
-@pytest.mark.parametrize("preset", [*EVERY, *VIRGO, AMPERE, *HETERO])
+@pytest.mark.parametrize("preset", ALL)
 @pytest.mark.quick("tiny_matrix")
 def test_lint_is_clean(preset):
     assert lint(emit_cached(PRESETS[preset], preset)) == []
@@ -162,6 +165,19 @@ def test_icarus_reads_it_by_both_standards(preset, form):
     emitted = emission(preset, form)
     for standard in ("2005", "2012"):
         assert icarus_complaints(emitted, standard) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("preset", PRESETS_READ)
+@pytest.mark.quick("tiny_matrix-memories")
+def test_slang_reads_it_without_a_warning(preset, form, tmp_path):
+    emitted = emission(preset, form)
+    (tmp_path / f"{preset}.v").write_text(emitted.verilog + emitted.sram_models)
+    options = "-Weverything", "--top", preset, f"{preset}.v"
+    design = read_by_slang(*options, folder=tmp_path)
+    assert design.messages == 0
+    ports = {port.name: (port.direction, port.width) for port in design.ports.values()}
+    assert ports == {port.name: (port.direction, port.width) for port in emitted.ports}
 
 
 @pytest.mark.parametrize("preset", LINTED)

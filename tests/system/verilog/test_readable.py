@@ -55,7 +55,7 @@ def test_size(text):
 def test_names_need_no_escape(text):
     code = re.sub(r"//.*", "", text[1])
     assert "\\" not in code
-    assert set(re.findall(r"\$\w*", code)) <= {"$signed"}
+    assert set(re.findall(r"\$\w*", code)) <= {"$signed", "$unsigned"}
     assert re.findall(r"\w\.\w", code) == []
 
 

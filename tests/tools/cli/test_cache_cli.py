@@ -14,7 +14,8 @@ from spica.base.yosys import yosys_command
 from spica.explore.sweep.store import load, save
 from spica.explore.work.area_measurement import AreaMeasurement
 from spica.explore.work.record import PASS, Record
-from spica.hw.lib.arbiter import Arbiter
+from spica.hw.config import DmaBlockConfig
+from spica.hw.memory.dma.dma import Dma
 from spica.hw.presets import PRESETS
 from spica.sim.engine.emission_cache import emit_cached
 from support.command_line import refused, run_spica
@@ -57,12 +58,12 @@ def test_kinds_have_entries_sizes_and_uses(capsys, root):
 def test_all_kinds_of_results_are_known(capsys, monkeypatch, tmp_path):
     yosys_command()  # compiled for all tests, not into this cache
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "used"))
-    emit_cached(2, "arbiter", kind=Arbiter)
+    emit_cached(DmaBlockConfig.of(PRESETS["tiny_matrix"]), "dma", kind=Dma)
     area = AreaMeasurement(config=PRESETS["tiny"])
     save(area, Record(status=PASS))
     remember("verilating", 1, 1.0)
     result = doctor(capsys)
-    assert result["kinds"].keys() == {"emission", "verilog", "sweep"}
+    assert result["kinds"].keys() == {"emission", "blocks", "sweep"}
     assert result["unknown"] == []
     result = doctor(capsys, "--prune-to 0")
     assert result["kinds"].keys() == {"emission", "sweep"}  # in use by this process

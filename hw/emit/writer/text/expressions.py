@@ -146,7 +146,8 @@ class Expressions:
         if operator == "u>>":
             return self.binary(">>", *inputs)
         if operator == "s>>":
-            return Text(f"$signed({self.text(inputs[0])}) >>> {self.operand(inputs[1], '>>')}", 0)
+            shifted = f"$signed({self.text(inputs[0])}) >>> {self.operand(inputs[1], '>>')}"
+            return Text(f"$unsigned({shifted})")
         if operator in ("==", "!=") and len(inputs[0]) == 1 and inputs[1][0] < 2:
             return inverse(self.value(inputs[0]))  # the other result is folded
         if operator in ("==", "!="):

@@ -109,7 +109,7 @@ class Naming:
             return plan.is_cheap(node)
         if tuple(node.nets) in self.outputs:
             return False
-        if node.kind is nir.Operator and node.operator in ("*", "s>>"):
+        if node.kind is nir.Operator and node.operator == "*":
             return False
         return plan.uses[node.index] == 1
 

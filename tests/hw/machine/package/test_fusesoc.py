@@ -106,7 +106,7 @@ def test_lint_would_find_a_fault(generated, tmp_path):
     shutil.copytree(generated(NAME), library)
     file = library / f"{NAME}.v"
     text = file.read_text()
-    end = text.index("endmodule", text.index(f"module {NAME}("))
+    end = text.index("endmodule", text.index(f"module {NAME} ("))
     file.write_text(f"{text[:end]}  wire [3:0] planted = 8'd5;\n{text[end:]}")
     run = run_fusesoc(f"--cores-root={library}", "run", "--target=lint", CORE, folder=tmp_path)
     assert run.returncode != 0

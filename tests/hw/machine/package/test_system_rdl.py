@@ -33,8 +33,6 @@ def emission(name):
         ports=(),
         domains=("sync",),
         modules=(),
-        paths={},
-        instances=(),
     )
 
 
