@@ -12,6 +12,7 @@ from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
 from ..hw.machine.artifacts import MARK
 from ..hw.machine.package.package import PACKAGE_ENDINGS, package
+from ..hw.machine.package.system_verilog import SYSTEM_VERILOG_ENDING
 from ..kernels.gemm.host.exported import exported_product
 from ..sim.engine.emission_cache import emit_cached
 from ..sim.run.request.machine import configured
@@ -33,6 +34,7 @@ def generate(
     sram_macros: Flag = False,
     sram_minimum: Whole = None,
     sram_words: Whole = None,
+    sv: Flag = False,
     commands: Annotated[str | None, Parameter(show_default=False)] = None,
     settings: SetOption = (),
     json: JsonOption = None,
@@ -59,6 +61,8 @@ def generate(
         Smallest memory, in bits, that becomes a macro; default: 1024.
     sram_words
         Smallest memory, in words, that becomes a macro; default: 32.
+    sv
+        Also write a top level in SystemVerilog, with the AXI ports as packed structs.
     commands
         Also write the command list of a product for a host, as JSON and as C, for example
         `--commands gemm:64x64x64` (docs/integration.md).
@@ -70,14 +74,15 @@ def generate(
         raise UserError(f"--output must be a folder, not the file {output}")
     limits = macro_limits(sram_macros, sram_minimum, sram_words)
     lists = {} if commands is None else exported_product(config, preset, **product(commands))
-    endings = [".v", ".h", ".json", *PACKAGE_ENDINGS] + (["_sram.v"] if limits else [])
+    endings = [".v", ".h", ".json", *PACKAGE_ENDINGS]
+    endings += (["_sram.v"] if limits else []) + ([SYSTEM_VERILOG_ENDING] if sv else [])
     paths = [output / name for name in (*(f"{preset}{ending}" for ending in endings), *lists)]
     if not force:
         refuse_foreign(paths)
     with JsonOutput(json) as result:
         with ProgressDisplay() as progress:
             emission = emit_cached(config, preset, progress, limits=limits)
-        texts = package(emission) | lists
+        texts = package(emission, has_structs=sv) | lists
         write_together([(output / name, text) for name, text in texts.items()])
         people = result.write({
             "preset": preset,

@@ -8,6 +8,7 @@ from .fusesoc import core_file
 from .lint_waivers import waiver_file
 from .scripts import quartus_script, vivado_script
 from .system_rdl import system_rdl
+from .system_verilog import SYSTEM_VERILOG_ENDING, system_verilog
 from .testbench import testbench
 
 __all__ = ["PACKAGE_ENDINGS", "package"]
@@ -28,12 +29,15 @@ WAIVERS_ENDING = ".vlt"
 PACKAGE_ENDINGS = (*GENERATORS, WAIVERS_ENDING)
 
 
-def package(emission: Emission) -> dict[str, str]:
-    """Return the text of every file of a design, by file name."""
-    name, files = emission.name, artifacts(emission)
-    verilog = {file: files[file] for file in verilog_files(emission)}
+def package(emission: Emission, *, has_structs: bool = False) -> dict[str, str]:
+    """Return the text of every file of a design, by file name.
+
+    ``has_structs`` adds the top level in SystemVerilog.
+    """
+    generators = GENERATORS | ({SYSTEM_VERILOG_ENDING: system_verilog} if has_structs else {})
+    name = emission.name
     return {
-        **files,
-        **{name + ending: generate(emission) for ending, generate in GENERATORS.items()},
-        name + WAIVERS_ENDING: waiver_file(name, verilog),
+        **artifacts(emission),
+        **{name + ending: generate(emission) for ending, generate in generators.items()},
+        name + WAIVERS_ENDING: waiver_file(name, verilog_files(emission)),
     }
