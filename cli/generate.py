@@ -35,6 +35,7 @@ def generate(
     sram_minimum: Whole = None,
     sram_words: Whole = None,
     sv: Flag = False,
+    source_lines: Flag = False,
     commands: Annotated[str | None, Parameter(show_default=False)] = None,
     settings: SetOption = (),
     json: JsonOption = None,
@@ -63,6 +64,8 @@ def generate(
         Smallest memory, in words, that becomes a macro; default: 32.
     sv
         Also write a top level in SystemVerilog, with the AXI ports as packed structs.
+    source_lines
+        Name the line of Python of each register in a comment.
     commands
         Also write the command list of a product for a host, as JSON and as C, for example
         `--commands gemm:64x64x64` (docs/integration.md).
@@ -81,7 +84,9 @@ def generate(
         refuse_foreign(paths)
     with JsonOutput(json) as result:
         with ProgressDisplay() as progress:
-            emission = emit_cached(config, preset, progress, limits=limits)
+            emission = emit_cached(
+                config, preset, progress, limits=limits, has_source_lines=source_lines
+            )
         texts = package(emission, has_structs=sv) | lists
         write_together([(output / name, text) for name, text in texts.items()])
         people = result.write({

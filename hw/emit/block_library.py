@@ -46,16 +46,26 @@ class BlockLibrary:
 
     Parameters
     ----------
-    simulated, limits
+    simulated, limits, has_source_lines
         Options of the emission, as in `Emitter`.
     is_cached : bool
         Whether blocks are taken from the cache and saved there.
 
     """
 
-    def __init__(self, simulated: bool, limits: MacroLimits | None, is_cached: bool):
+    def __init__(
+        self,
+        simulated: bool,
+        limits: MacroLimits | None,
+        is_cached: bool,
+        *,
+        has_source_lines: bool = False,
+    ):
         self.is_cached = is_cached
-        self.options = (str(simulated), describe(limits), *tool_versions())
+        self.options = (
+            *(str(simulated), describe(limits), str(has_source_lines)),
+            *tool_versions(),
+        )
         self.known: set[str] = set()
 
     def key(self, block: SharedBlock) -> str | None:

@@ -57,6 +57,8 @@ class Emitter(EmissionPlatform):
         the blocks of an adder, is then written in one piece.
     limits : MacroLimits or None
         Smallest memories that become SRAM macros; None keeps all memories.
+    has_source_lines : bool
+        Whether comments name the source line of each register.
     library : BlockLibrary or None
         Library that has the Verilog of blocks; None for RTLIL alone.
 
@@ -78,10 +80,13 @@ class Emitter(EmissionPlatform):
         simulated: bool = False,
         limits: MacroLimits | None = None,
         library: BlockLibrary | None = None,
+        *,
+        has_source_lines: bool = False,
     ):
         self.top = top
         self.simulated = simulated
         self.limits = limits
+        self.has_source_lines = has_source_lines
         self.library = library
         self.macros: dict[str, SramShape] = {}
         self.modules: dict[str, str] = {}
@@ -205,7 +210,13 @@ class Emitter(EmissionPlatform):
 
     def conversion(self, built: BuiltNetlist, name: str, component: Any) -> Conversion:
         """Return the conversion of a component's netlist to Verilog."""
-        return Conversion(built, name, component, is_simulated=self.simulated)
+        return Conversion(
+            built,
+            name,
+            component,
+            is_simulated=self.simulated,
+            has_source_lines=self.has_source_lines,
+        )
 
 
 def names_of(blocks: list[EmittedBlock], used: Collection[str]) -> dict[str, str]:
@@ -220,6 +231,7 @@ def emit(
     *,
     simulated: bool = False,
     limits: MacroLimits | None = None,
+    has_source_lines: bool = False,
     is_cached: bool = False,
 ) -> Emission:
     """Convert a component and all blocks below it to Verilog.
@@ -239,13 +251,15 @@ def emit(
         and deeper logic.
     limits : MacroLimits or None
         Smallest memories that become instances of SRAM macro wrappers; None keeps all memories.
+    has_source_lines : bool
+        Whether comments name file and line of the signal of each register.
     is_cached : bool
         Whether shared blocks are taken from the cache, and saved there. The result is the same.
 
     """
     ports = list(signature_ports(component, "_"))
-    library = BlockLibrary(simulated, limits, is_cached)
-    emitter = Emitter(component, simulated, limits, library)
+    library = BlockLibrary(simulated, limits, is_cached, has_source_lines=has_source_lines)
+    emitter = Emitter(component, simulated, limits, library, has_source_lines=has_source_lines)
     with no_garbage_collection(), patched_amaranth():
         top = emitter.convert(component, ports, name)
         blocks = [block for _, block in sorted(emitter.blocks.items())]

@@ -43,6 +43,7 @@ def emit_cached(
     *,
     simulated: bool = False,
     limits: MacroLimits | None = None,
+    has_source_lines: bool = False,
 ) -> Emission:
     """Return the emission of a design; the emission of a config is cached, and so are its blocks.
 
@@ -60,20 +61,24 @@ def emit_cached(
         Whether the emission is for simulation only, as in `emit`.
     limits : MacroLimits or None
         Minimum size of memories that become macros, as in `emit`.
+    has_source_lines : bool
+        Whether comments name the source line of each register, as in `emit`.
 
     """
+    options: Any = {"simulated": simulated, "limits": limits, "has_source_lines": has_source_lines}
     if isinstance(design, wiring.Component):
-        return emit(design, name, simulated=simulated, limits=limits)
+        return emit(design, name, **options)
     if not is_source_loaded():
-        return emit(component_of(design, kind), name, simulated=simulated, limits=limits)
+        return emit(component_of(design, kind), name, **options)
 
     def build(directory: Path) -> None:
         with build_step(progress, "generating Verilog", variant=name):
             component = component_of(design, kind)
-            emission = emit(component, name, simulated=simulated, limits=limits, is_cached=True)
+            emission = emit(component, name, **options, is_cached=True)
         (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 
     described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"
-    key = digest([name, described, str(simulated), describe(limits), *generator_key()])
+    texts = str(simulated), describe(limits), str(has_source_lines)
+    key = digest([name, described, *texts, *generator_key()])
     path = cached(f"emission-{name}", key, build, progress) / "emission.pickle"
     return pickle.loads(path.read_bytes())

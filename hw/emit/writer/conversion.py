@@ -14,6 +14,7 @@ from .nets.prepared import PreparedNetlist
 from .recorded import places_of
 from .text.heads import head_of
 from .text.module import ModuleText
+from .text.source_lines import declared
 from .variables.names import Scope, escaped, identifier, plain
 from .variables.plan import Child, ModulePlan
 from .variables.ports import nested_ports
@@ -38,6 +39,8 @@ class Conversion:
     is_simulated : bool
         Whether the text is for a simulator only: memories are written by whole words, and
         waveforms have only ports, registers and read data.
+    has_source_lines : bool
+        Whether comments name the source line of each register.
     boundary : Boundary or None
         Ports of the top module; None for those of the netlist.
 
@@ -57,10 +60,11 @@ class Conversion:
         component: Any = None,
         *,
         is_simulated: bool = False,
+        has_source_lines: bool = False,
         boundary: Boundary | None = None,
     ):
         self.built, self.name, self.component = built, name, component
-        self.is_simulated = is_simulated
+        self.is_simulated, self.has_source_lines = is_simulated, has_source_lines
         self.boundary = Boundary.of(built.netlist) if boundary is None else boundary
         self.prepared = PreparedNetlist(built.netlist, self.boundary)
         if built.has_cell_cycle:
@@ -123,7 +127,14 @@ class Conversion:
             if node.kind is nir.Instance:
                 instances.append(self.instance(node, scope))
         plan = ModulePlan(
-            self.prepared, self.nodes[index], signals, ports, instances, index, self.is_simulated
+            self.prepared,
+            self.nodes[index],
+            signals,
+            ports,
+            instances,
+            index,
+            self.is_simulated,
+            self.has_source_lines,
         )
         text = ModuleText(plan, scope)
         self.cell_places.modules[index] = self.places_in(index, text, children)
@@ -213,4 +224,6 @@ class Conversion:
         lines = [f"  {head}," for head in heads]
         if lines:
             lines[-1] = lines[-1][:-1]
+        sources = map(text.sources.get, ports)
+        lines = [declared(line, source) for line, source in zip(lines, sources, strict=True)]
         return "\n".join([*lines, ");", *text.lines(), ""])

@@ -16,6 +16,7 @@ from .conditions import Conditions
 from .layout import wrapped
 from .memories import MemoryText
 from .processes import ProcessText
+from .source_lines import declared, source_line
 from .tracing import OFF, ON
 
 __all__ = ["ModuleText"]
@@ -61,6 +62,14 @@ class ModuleText:
         self.memories = MemoryText(plan, self.naming, self.expressions)
         self.items: list[Item] = []
         self.unread_bits = 0
+        #: Source line of each register, if the text names it.
+        self.sources = {
+            self.naming.variables[node.index]: source_line(node.cell)
+            for node in plan.nodes
+            if plan.has_source_lines
+            and node.kind is nir.FlipFlop
+            and node.index in self.naming.variables
+        }
         self.add_assignments()
         for process in plan.processes:
             self.add_lines(self.processes.lines(process))
@@ -135,7 +144,8 @@ class ModuleText:
         lines = [f"  {text}" for text in self.names.parameters.values()]
         for variable in self.naming.variables.values():
             if variable.is_register and not variable.port:
-                lines.append(f"  reg {variable.range}{variable.name};")
+                line = f"  reg {variable.range}{variable.name};"
+                lines.append(declared(line, self.sources.get(variable)))
         wires = [*self.declarations(), *self.assignments(), *self.sink()]
         lines += [OFF, *wires, ON] if self.plan.is_simulated and wires else wires
         for item in self.items:

@@ -47,6 +47,8 @@ class ModulePlan:
         Of the module.
     is_simulated : bool
         Whether the text is for a simulator only.
+    has_source_lines : bool
+        Whether the text names the source line of each register.
 
     """
 
@@ -59,11 +61,12 @@ class ModulePlan:
         children: list[Child],
         index: int,
         is_simulated: bool = False,
+        has_source_lines: bool = False,
     ):
         self.index = index
         self.prepared, self.nodes, self.signals = prepared, nodes, signals
         self.ports, self.children = ports, children
-        self.is_simulated = is_simulated
+        self.is_simulated, self.has_source_lines = is_simulated, has_source_lines
         #: Write ports with enables of parts that write whole words.
         self.by_words = {
             node.index for node in nodes if is_simulated and is_written_by_words(node, nodes)
