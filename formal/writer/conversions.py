@@ -15,7 +15,7 @@ from spica.hw.emit.garbage_collection import no_garbage_collection
 from spica.hw.emit.module_ports import domain_ports, signature_ports
 from spica.hw.emit.split_top import Splitter
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.emit.writer.cell_places import CellPlaces, Place
+from spica.hw.emit.writer.cell_places import CellPlace, CellPlaces
 from spica.hw.emit.writer.conversion import Conversion
 from spica.hw.emit.writer.nets.built import BuiltNetlist
 
@@ -103,7 +103,7 @@ def cells_of(conversion: Conversion) -> Iterator[Cell]:
                 yield Cell(index, "instance", (place,), outputs, cell.type)
 
 
-def named(place: Place | None) -> tuple[str, int] | None:
+def named(place: CellPlace | None) -> tuple[str, int] | None:
     """Return the whole name and the bit of a place."""
     return None if place is None else (place.full_name, place.bit)
 

@@ -76,7 +76,7 @@ def round_robin(m: Module, requests: Signal, accept: Value, name: str = "arbiter
     with m.If(accept):
         m.d.sync += after.eq(seen.shift_left(1))
     grant = Signal(count, name=f"{name}_grant")
-    m.d.comb += grant.eq(seen & ~(seen.shift_left(1)))
+    m.d.comb += grant.eq(seen & ~seen.shift_left(1))
     return grant
 
 
@@ -85,6 +85,6 @@ def from_lowest(m: Module, requests: Value, name: str) -> Value:
     seen, step = requests, 1
     while step < len(requests):
         further = Signal(len(requests), name=f"{name}_seen_by_{2 * step}")
-        m.d.comb += further.eq(seen | (seen.shift_left(step)))
+        m.d.comb += further.eq(seen | seen.shift_left(step))
         seen, step = further, 2 * step
     return seen

@@ -49,14 +49,16 @@ class WriterSample(Component):
             "wide": Out(8).array(14),
             "chosen": Out(8).array(4),
             "stored": Out(8).array(6),
-            "words": Out(8).array(2),
+            "words": Out(8).array(3),
             "boxed": Out(4).array(2),
             "counts": Out(4).array(2),
+            "selected": Out(8).array(5),
         })
 
     def elaborate(self, platform):
         m = Module()
         self.operators(m)
+        self.selections(m)
         self.choices(m)
         self.registers(m)
         self.memory(m)
@@ -86,6 +88,17 @@ class WriterSample(Component):
         )
         for port, value in enumerate(words):
             m.d.comb += self.wide[port].eq(value)
+
+    def selections(self, m: Module) -> None:
+        """Add bits of vectors from variable places on, some of them beyond the end."""
+        three, place = Cat(self.a, self.b, ~self.a), Cat(self.sel, self.enable)
+        values = (
+            *(three.word_select(self.sel[:2], 8), three.word_select(self.sel[:2], 6)),
+            *(three.word_select(place, 7), three[:23].bit_select(place, 8)),
+            self.a.as_signed().bit_select(place, 4),
+        )
+        for port, value in enumerate(values):
+            m.d.comb += self.selected[port].eq(value)
 
     def choices(self, m: Module) -> None:
         """Add trees of conditions."""
@@ -140,7 +153,7 @@ class WriterSample(Component):
         ]
 
     def memory(self, m: Module) -> None:
-        """Add a memory that is written by halves of words, and read at once and a cycle later."""
+        """Add a memory written by halves and read at once and later, and one read in part."""
         words = Memory(shape=8, depth=8, init=[5, 0, 250])
         m.submodules.memory = words
         write = words.write_port(granularity=4)
@@ -148,3 +161,7 @@ class WriterSample(Component):
         m.d.comb += [write.addr.eq(self.sel), write.data.eq(self.a), write.en.eq(self.enable)]
         m.d.comb += [now.addr.eq(self.b), later.addr.eq(self.a), later.en.eq(self.enable[1])]
         m.d.comb += [self.words[0].eq(now.data), self.words[1].eq(later.data)]
+        m.submodules.upper = upper = Memory(shape=8, depth=8, init=[])
+        write, read = upper.write_port(), upper.read_port()
+        m.d.comb += [write.addr.eq(self.sel), write.data.eq(self.b), write.en.eq(self.enable[0])]
+        m.d.comb += [read.addr.eq(self.sel), read.en.eq(1), self.words[2].eq(read.data[3:])]

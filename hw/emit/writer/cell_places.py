@@ -5,11 +5,11 @@ from typing import Any
 
 from .variables.variables import Homes
 
-__all__ = ["CellPlaces", "ModulePlaces", "Place"]
+__all__ = ["CellPlace", "CellPlaces", "ModulePlaces"]
 
 
 @dataclass(frozen=True)
-class Place:
+class CellPlace:
     """Bit of a variable, with the names of the instances around it from the top on.
 
     `bit` is its number in the declared range.
@@ -72,30 +72,30 @@ class CellPlaces:
             module = parent
         return tuple(reversed(names))
 
-    def net(self, net: int) -> Place | None:
+    def net(self, net: int) -> CellPlace | None:
         """Return the place of a bit of a cell; None if it has no variable."""
         return self.bit(self.netlist.cells[net >> 16].module_idx, net)
 
-    def bit(self, module: int, net: int) -> Place | None:
+    def bit(self, module: int, net: int) -> CellPlace | None:
         """Return the place of a net in a module; None if it has no variable there."""
         path, places = self.path(module), self.modules.get(module)
         if path is None or places is None or net not in places.homes.where:
             return None
         variable, bit = places.homes.where[net]
-        return Place(path, variable.name, bit)
+        return CellPlace(path, variable.name, bit)
 
-    def memory(self, cell: int) -> Place | None:
+    def memory(self, cell: int) -> CellPlace | None:
         """Return the place of a memory; None if it is dead."""
         module = self.netlist.cells[cell].module_idx
         path, places = self.path(module), self.modules.get(module)
         if path is None or places is None or cell not in places.homes.memories:
             return None
-        return Place(path, places.homes.memories[cell].name)
+        return CellPlace(path, places.homes.memories[cell].name)
 
-    def instance(self, cell: int) -> Place | None:
+    def instance(self, cell: int) -> CellPlace | None:
         """Return the place of an instance of a module outside the netlist."""
         module = self.netlist.cells[cell].module_idx
         path, places = self.path(module), self.modules.get(module)
         if path is None or places is None or cell not in places.instances:
             return None
-        return Place(path, places.instances[cell])
+        return CellPlace(path, places.instances[cell])

@@ -20,7 +20,7 @@ from spica.hw.presets.override import override
 TINY = PRESETS["tiny_matrix"]
 
 
-def emission(config=TINY, name="tiny_matrix", progress=None, *, limits=None):
+def emission(config=TINY, name="tiny_matrix", progress=None, *, limits=None, **options):
     """Replace an emission, which takes seconds."""
     shape = SramShape(depth=limits.words, width=limits.bits, granularity=1) if limits else None
     return Emission(

@@ -199,8 +199,7 @@ def selected(node: Node) -> list[int]:
         return []
     cell = node.cell
     first = cell.stride * sum(bit << place for place, bit in enumerate(offset))
-    beyond = value[-1] if cell.value_signed else 0
-    nets = [*value[first : first + cell.width], *[beyond] * cell.width]
+    nets = [*value[first : first + cell.width], *[0] * cell.width]
     return nets[: cell.width]
 
 
@@ -209,7 +208,7 @@ def widened(node: Node, low: int, high: int) -> tuple[int, int]:
     if node.kind is nir.Operator and node.cell.operator not in BITWISE:
         carries = node.cell.operator in CARRYING or node.cell.operator == "<<"
         return 0, high if carries else node.cell.width
-    if node.kind in (nir.Part, nir.AsyncReadPort):
+    if node.kind in (nir.Part, nir.AsyncReadPort, nir.SyncReadPort):
         return 0, node.cell.width
     return low, high
 

@@ -114,7 +114,7 @@ class Expressions:
         if kind is nir.Operator:
             return self.operation(node)
         if kind is nir.Part:
-            return Text(self.selection(node))
+            return self.selection(node)
         if kind is nir.AsyncReadPort:
             memory = self.homes.memories[node.cell.memory]
             self.used.add(memory)
@@ -193,21 +193,48 @@ class Expressions:
         left = f"({first.text})" if first.operator == "?" else first.text
         return Text(f"{question} ? {left} : {second.text}", TERNARY, "?")
 
-    def selection(self, node: Node) -> str:
-        """Return the bits of a vector from a variable place on, which are always inside it."""
+    def selection(self, node: Node) -> Text:
+        """Return the bits of a vector from a variable place on; those beyond its end are 0.
+
+        They are 0 also for a signed vector, as in Amaranth's simulator. The vector is extended to
+        the last place that the low bits of the offset select. Its high bits, if there are more
+        than these, select only zeros.
+        """
         value, offset = node.inputs
-        variable = self.names.vector(value)
-        self.used.add(variable)
-        variable.mark(variable.first, variable.end)
         stride, width = node.cell.stride, node.cell.width
-        low = constant([0] * (stride.bit_length() - 1)) if stride > 1 else ""
-        place = self.text(offset) if offset else "1'b0"
-        if stride > 1:
-            assert stride & (stride - 1) == 0
-            place = f"{{{place}, {low}}}"
-        if width == 1:
-            return f"{variable.name}[{place}]"
-        return f"{variable.name}[{place} +: {width}]"
+        count = 0
+        while count < len(offset) and (stride << count) < len(value):
+            count += 1
+        end = highest(offset[:count]) * stride + width
+        vector = [*value, *[0] * (end - len(value))]
+        if count:
+            variable = self.names.vector(vector)
+            self.used.add(variable)
+            variable.mark(variable.first, variable.end)
+            place = self.place(offset[:count], stride, (len(vector) - 1).bit_length())
+            text = f"{variable.name}[{place}{f' +: {width}' if width > 1 else ''}]"
+        else:
+            text = self.text(vector[:width])
+        if count == len(offset):
+            return Text(text)
+        is_beyond = f"(|{self.wrapped(offset[count:])})"
+        return Text(f"{is_beyond} ? {constant([0] * width)} : {text}", TERNARY, "?")
+
+    def place(self, offset: Sequence[int], stride: int, least: int) -> str:
+        """Return the number of the bit that an offset selects, in words of `stride` bits.
+
+        It has at least as many bits as the numbers of all bits of the vector, `least`.
+        """
+        is_shifted = stride & (stride - 1) == 0
+        bits = [*[0] * (stride.bit_length() - 1), *offset] if is_shifted else list(offset)
+        length = max(least, len(bits) if is_shifted else (highest(bits) * stride).bit_length())
+        text = self.text([*bits, *[0] * (length - len(bits))])
+        return text if is_shifted else f"{text} * {length}'d{stride}"
+
+
+def highest(nets: Sequence[int]) -> int:
+    """Return the highest number that nets may have."""
+    return sum(1 << place for place, net in enumerate(nets) if net)
 
 
 def unextended(left: Sequence[int], right: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:

@@ -159,6 +159,12 @@ BYTES = {"a": In(8), "b": In(8), "s": In(1)}
         (lambda c: c.a.as_signed() >> c.b[:2], 8, "$unsigned($signed(a) >>> b[1:0])"),
         (lambda c: c.a.bit_select(c.b[:3], 1), 1, "a[b[2:0]]"),
         (lambda c: c.a.word_select(c.b[:1], 4), 4, "a[{b[0], 2'd0} +: 4]"),
+        (lambda c: c.a[:6].word_select(c.b[:1], 3), 3, "vector[{2'd0, b[0]} * 3'd3 +: 3]"),
+        (lambda c: c.a[:6].bit_select(c.b[:2], 2), 2, "vector[{1'b0, b[1:0]} +: 2]"),
+        (
+            *(lambda c: c.a.word_select(c.b[:3], 4), 4),
+            "(|b[2:1]) ? 4'd0 : a[{b[0], 2'd0} +: 4]",
+        ),
         (lambda c: c.a & 0xFF, 8, "a"),
         (lambda c: c.a + 0, 8, "a"),
         (lambda c: C(0xA5A5A5A5, 32), 32, "{4{8'ha5}}"),
