@@ -31,6 +31,7 @@ __all__ = [
     "ENTRY",
     "IDENTITY",
     "INSTRUCTION_OFFSET",
+    "INTERRUPTS",
     "MAP_VERSION",
     "MATRIX",
     "MATRIX_BASE",
@@ -79,7 +80,7 @@ CLUSTER_WINDOW_BYTES = 1 << 20
 CLUSTER_WINDOWS = SHARED_BASE + CLUSTER_WINDOW_BYTES
 
 IDENTITY = 0x5350_4943
-MAP_VERSION = 1
+MAP_VERSION = 2
 
 SLAVE_ADDRESS_WIDTH = 16
 CONTROL_BASE = 0x0000
@@ -104,7 +105,7 @@ class Register:
     meaning : str
     effect : str
         Effect of an access on the value: ``pop``, a read removes it; ``clear``, a write of any
-        value sets it to 0; empty if there is none.
+        value sets it to 0; ``clear_ones``, a write sets its ones to 0; empty if there is none.
 
     """
 
@@ -124,7 +125,18 @@ CONTROL = {
     ),
     "cycle_low": Register(offset=0x10, access="r", meaning="cycles since reset, bits 31:0"),
     "cycle_high": Register(offset=0x14, access="r", meaning="cycles since reset, bits 63:32"),
+    "interrupt_enable": Register(
+        offset=0x18, access="rw", meaning="events that raise the interrupt: bit 0 done, bit 1 error"
+    ),
+    "interrupt_pending": Register(
+        offset=0x1C,
+        access="rw",
+        meaning="bit 0 cores and units have become idle, bit 1 an error has appeared; a 1 clears",
+        effect="clear_ones",
+    ),
 }
+#: Events with a bit in the interrupt registers, the lowest first.
+INTERRUPTS = ("done", "error")
 
 #: Registers of the cores, without their exit codes.
 CORES = {

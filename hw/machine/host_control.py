@@ -28,6 +28,7 @@ from ..lib.axi import Axi4LiteSignature
 from ..lib.register_bridge import RegisterBlock, RegisterBridge, RegisterBridgeConfig, decode
 from ..lib.register_bus import RegisterSignature
 from .counters import COUNTERS_ADDRESS_WIDTH, Counters, counter_table
+from .interrupts import Interrupts, write_layout
 
 __all__ = ["Control", "ControlConfig", "ControlRegisters", "control_map"]
 
@@ -91,10 +92,10 @@ def control_map(config: ControlConfig) -> RegisterBridgeConfig:
 
 
 class ControlRegisters(Component):
-    """The registers of `address_map.CONTROL`: identity, status and cycle counter.
+    """The registers of `address_map.CONTROL`: identity, status, cycle counter and interrupts.
 
-    Requests are never held. Writes and addresses without a register are refused. A read of
-    ``cycle_low`` latches the value of ``cycle_high``.
+    Requests are never held. Writes other than to interrupts, and addresses without a register, are
+    refused. A read of ``cycle_low`` latches the value of ``cycle_high``.
 
     Parameters
     ----------
@@ -106,6 +107,8 @@ class ControlRegisters(Component):
     registers : In(RegisterSignature(8))
     status : In(status_width)
         Bits of the status register; read one cycle later.
+    irq : Out(1)
+        See `Interrupts`; an event raises it 3 cycles after the status shows it.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class ControlRegisters(Component):
         super().__init__({
             "registers": In(RegisterSignature(UNIT_ADDRESS_WIDTH)),
             "status": In(status_width),
+            "irq": Out(1),
         })
         self.cycle = Signal(data.StructLayout({"low": 32, "high": 32}))
 
@@ -129,12 +133,15 @@ class ControlRegisters(Component):
         carry = Signal()
         cycle_high = Signal(32, reset_less=True)
         status = Signal.like(self.status)
+        m.submodules.interrupts = interrupts = Interrupts(len(status))
         values = {
             "identity": C(IDENTITY, 32),
             "version": C(MAP_VERSION, 32),
             "status": status,
             "cycle_low": cycle.low,
             "cycle_high": cycle_high,
+            "interrupt_enable": interrupts.enable,
+            "interrupt_pending": interrupts.pending,
         }
         # Two halves with carry look-ahead: a 64-bit increment is the longest path of this block.
         m.d.sync += [
@@ -148,10 +155,23 @@ class ControlRegisters(Component):
         named = decode(m, request.payload.address, addresses, "named")
         chosen = dict(zip(CONTROL, named, strict=False))
         data_of = [Mux(chosen[name], value, 0) for name, value in values.items()]
+        write = Signal(write_layout())
+        is_write = request.valid & request.payload.write
+        m.d.comb += [
+            write.word.eq(request.payload.data),
+            write.enable.eq(is_write & chosen["interrupt_enable"]),
+            write.pending.eq(is_write & chosen["interrupt_pending"]),
+            interrupts.status.eq(status),
+            interrupts.write.eq(write),
+            self.irq.eq(interrupts.irq),
+        ]
+        is_read_only = Cat(
+            hit for name, hit in chosen.items() if "w" not in CONTROL[name].access
+        ).any()
         m.d.sync += [
             response.valid.eq(request.valid),
             response.payload.data.eq(reduce(or_, data_of)),
-            response.payload.error.eq(named[-1] | request.payload.write),
+            response.payload.error.eq(named[-1] | (request.payload.write & is_read_only)),
         ]
         with m.If(request.valid & chosen["cycle_low"] & ~request.payload.write):
             m.d.sync += cycle_high.eq(cycle.high)
@@ -179,6 +199,8 @@ class Control(SharedBlock):
         Status bits 0 to 2, ORed over all units.
     cores_run : In(1)
         Status bit 3, only if the cluster has cores.
+    irq : Out(1)
+        See `ControlRegisters`.
     events : In(counter_events(config.counters))
         Events of this cycle, by counter name.
     """
@@ -191,6 +213,7 @@ class Control(SharedBlock):
             "dma_busy": In(1),
             "matrix_busy": In(1),
             "error": In(1),
+            "irq": Out(1),
             "events": In(counter_events(config.counters)),
             "units": Out(RegisterSignature(UNIT_ADDRESS_WIDTH)).array(len(self.bases)),
         }
@@ -219,6 +242,7 @@ class Control(SharedBlock):
             connect(m, getattr(bridge, name), unit)
         m.d.comb += [
             registers.status.eq(Cat(status)),
+            self.irq.eq(registers.irq),
             counters.events.eq(self.events),
         ]
         return m

@@ -63,6 +63,9 @@ class Machine(Component):
     m_axi{c} : Out(Axi4Signature)
         DRAM, interleaved over the masters by `config.axi.interleave_bytes`. With cores, read IDs
         number the pending requests of a slice and all writes have ID 0 (`L2Slice`).
+    irq : Out(1)
+        An enabled event is pending: the machine has become idle, or an error has appeared
+        (`Interrupts`). In ``sync``.
     {domain}_busy : Out(1)
         Combinational: the domain needs its clock in this cycle, also for a reset.
     """
@@ -75,6 +78,7 @@ class Machine(Component):
         super().__init__(
             {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
             | {f"m_axi{c}": Out(bus) for c in range(axi.masters)}
+            | {"irq": Out(1)}
             | {f"{domain}_busy": Out(1) for domain in gated_domains(config)}
             | (observed_ports(config) if observed else {})
         )
@@ -88,6 +92,7 @@ class Machine(Component):
         for inner, outer in zip(control.units, registers, strict=True):
             connect(m, inner, outer)
         m.d.comb += [
+            self.irq.eq(control.irq),
             control.dma_busy.eq(Cat(cluster.dma_works for cluster in clusters).any()),
             control.matrix_busy.eq(Cat(cluster.matrix_works for cluster in clusters).any()),
             *(

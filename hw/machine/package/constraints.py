@@ -72,7 +72,8 @@ def constraints(emission: Emission, override: str, variables: list[str], uncerta
     top = TopLevel.of(emission)
     head = HEAD.format(generator=generator(), name=emission.name, override=override)
     clocks = CLOCKS.format(clock=CLOCK, ports=wrapped(list(top.clocks)), uncertainty=uncertainty)
-    groups = [group_delays(group, "spica_io_delay") for group in (top.resets, *top.interfaces)]
+    outside = (top.resets, *top.interfaces, top.interrupt)
+    groups = [group_delays(group, "spica_io_delay") for group in outside]
     return "".join([head, *variables, clocks, *groups, group_delays(top.busy, "spica_busy_delay")])
 
 

@@ -21,6 +21,7 @@ TYPES = {
     ("w", ""): ("command", "sw = w; hw = r;"),
     ("rw", ""): ("setting", "sw = rw; hw = rw;"),
     ("rw", "clear"): ("flags", "sw = rw; hw = rw; onwrite = wclr;"),
+    ("rw", "clear_ones"): ("events", "sw = rw; hw = rw; onwrite = woclr;"),
 }
 HEAD = """\
 // {generator}: registers of the cluster {name} on its AXI4-Lite slave.

@@ -38,6 +38,7 @@ class TopLevel:
         Clock inputs, all of them copies of one clock.
     resets, busy : PortGroup
         Synchronous resets; outputs that hold a domain's clock gate open.
+    interrupt : PortGroup
     interfaces : tuple of PortGroup
         All other ports, by the part of their names before the last underscore.
 
@@ -46,6 +47,7 @@ class TopLevel:
     clocks: tuple[str, ...]
     resets: PortGroup
     busy: PortGroup
+    interrupt: PortGroup
     interfaces: tuple[PortGroup, ...]
 
     @classmethod
@@ -56,7 +58,7 @@ class TopLevel:
         busy = {f"{domain}_busy" for domain in emission.domains}
         interfaces: dict[str, list[EmittedPort]] = {}
         for port in emission.ports:
-            if port.name not in clocks | resets | busy:
+            if port.name not in clocks | resets | busy | {"irq"}:
                 interfaces.setdefault(port.name.rpartition("_")[0], []).append(port)
 
         def group(title: str, names: set[str]) -> PortGroup:
@@ -66,6 +68,7 @@ class TopLevel:
             clocks=tuple(port.name for port in emission.ports if port.name in clocks),
             resets=group("Resets", resets),
             busy=group("Outputs for clock gates", busy),
+            interrupt=group("Interrupt", {"irq"}),
             interfaces=tuple(
                 PortGroup(f"Interface {name}", tuple(ports)) for name, ports in interfaces.items()
             ),
@@ -74,7 +77,7 @@ class TopLevel:
     @property
     def pins(self) -> list[EmittedPort]:
         """All ports except the clocks."""
-        groups = (self.resets, *self.interfaces, self.busy)
+        groups = (self.resets, *self.interfaces, self.interrupt, self.busy)
         return [port for group in groups for port in group.ports]
 
 

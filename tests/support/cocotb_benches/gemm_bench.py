@@ -7,11 +7,13 @@ from pathlib import Path
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, with_timeout
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 from cocotbext.axi.sparse_memory import SparseMemory
 
 WRITE, WAIT_EQUAL, WAIT_REACHED, READ = range(4)
+#: Bits of the interrupt registers.
+DONE, ERROR = 1, 2
 PERIOD_NS = 10
 LIMIT_US = 400
 
@@ -61,6 +63,23 @@ async def execute(host, commands):
                 break
 
 
+async def product_with_interrupts(dut, host, task):
+    """Run the product; check the interrupts of its end and of an illegal command."""
+    enable, pending, instruction = task["interrupt"].tolist()
+    assert not dut.irq.value
+    await host.write_dword(enable, DONE | ERROR)
+    await execute(host, task["commands"])
+    if not dut.irq.value:
+        await RisingEdge(dut.irq)
+    assert await host.read_dword(pending) == DONE
+    await host.write_dword(pending, DONE)
+    await ClockCycles(dut.clk, 2)
+    assert not dut.irq.value
+    await host.write_dword(instruction, 0)
+    await RisingEdge(dut.irq)
+    assert await host.read_dword(pending) & ERROR
+
+
 @cocotb.test()
 async def product(dut):
     task = np.load(Path(os.environ["SPICA_TASK"]))
@@ -72,7 +91,7 @@ async def product(dut):
     await ClockCycles(dut.clk, 5)
     dut.rst.value = 0
     await ClockCycles(dut.clk, 2)
-    await with_timeout(execute(host, task["commands"]), LIMIT_US, "us")
+    await with_timeout(product_with_interrupts(dut, host, task), LIMIT_US, "us")
     expected = task["expected"].tobytes()
     base = int(task["addresses"][2])
     stored = bytes(memory[base : base + len(expected)])

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from spica.hw.emit.sram_macros import MacroLimits
+from spica.hw.isa.memory_map import CONTROL, CONTROL_BASE, MATRIX_BASE
 from spica.hw.presets import PRESETS
+from spica.hw.styles.registry import matrix_style_of
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
@@ -63,6 +65,12 @@ def task(problem, config, seed, pause_share):
         "c": c_bytes,
         "expected": expected,
         "commands": schedule(config, problem).commands.array(),
+        # Addresses of the interrupt registers, and of one that takes command words.
+        "interrupt": np.array([
+            CONTROL_BASE + CONTROL["interrupt_enable"].offset,
+            CONTROL_BASE + CONTROL["interrupt_pending"].offset,
+            MATRIX_BASE + matrix_style_of(config.units[0]).registers["instruction"].offset,
+        ]),
         "masters": config.axi.masters,
         "seed": seed,
         "pause_share": pause_share,

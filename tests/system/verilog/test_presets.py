@@ -117,7 +117,7 @@ def test_ports_have_their_standard_names(preset):
         expected |= {f"s_axil_{channel}{member}" for member in ("addr", "prot", "valid", "ready")}
     for channel, members in (("w", ("data", "strb")), ("b", ("resp",)), ("r", ("data", "resp"))):
         expected |= {f"s_axil_{channel}{member}" for member in (*members, "valid", "ready")}
-    expected |= {"clk", "rst"}
+    expected |= {"clk", "rst", "irq"}
     for domain in gated_domains(PRESETS[preset]):
         expected |= {f"{domain}_clk", f"{domain}_rst", f"{domain}_busy"}
     assert names == expected

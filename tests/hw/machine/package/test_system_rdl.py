@@ -99,10 +99,11 @@ def test_effects_of_accesses_are_described(tmp_path):
     }
     assert effects["tiny.cores.console"] == (OnReadType.ruser, None)
     assert effects["tiny.dma.error"] == (None, OnWriteType.wclr)
+    assert effects["tiny.control.interrupt_pending"] == (None, OnWriteType.woclr)
     assert effects["tiny.cores.state"] == (None, None)
     for place, (on_read, on_write) in effects.items():
         meaning = root.find_by_path(place).get_property("desc")
-        assert (on_write is not None) == ("a write clears" in meaning)
+        assert (on_write is not None) == ("clears" in meaning)
         assert (on_read is not None) == ("popped" in meaning)
 
 
