@@ -222,23 +222,27 @@ class MeasuredRun:
     def places(self, block: str) -> Places:
         """Return the places of the signals of a block, which may be a part of a module."""
         module, _, inner = block.partition(".")
-        places = self.modules[REST if module == self.top else module]
-        if not inner:
-            return places
-        prefix, scope = f"{inner}.", f"{scope_of(inner)}."
-        return {
-            name.removeprefix(prefix): tuple(
-                (path.removeprefix(scope), first, width) for path, first, width in pieces
-            )
-            for name, pieces in places.items()
-            if name.startswith(prefix)
-        }
+        return places_in(self.modules[REST if module == self.top else module], inner)
 
     def clocked(self, part: Part) -> list[int] | None:
         """Return the clocked cycles of each instance of a part; None if one is not known."""
         counts = [self.clocked_cycles.get(scope_of(path)) for path in part.instances]
         known = [count for count in counts if count is not None]
         return known if len(known) == len(counts) else None
+
+
+def places_in(places: Places, part: str) -> Places:
+    """Return the places of the signals of a part of a module, by its path there, or of it whole."""
+    if not part:
+        return places
+    prefix, scope = f"{part}.", f"{scope_of(part)}."
+    return {
+        name.removeprefix(prefix): tuple(
+            (path.removeprefix(scope), first, width) for path, first, width in pieces
+        )
+        for name, pieces in places.items()
+        if name.startswith(prefix)
+    }
 
 
 def scope_of(path: str) -> str:

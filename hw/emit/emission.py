@@ -156,6 +156,8 @@ class Emission:
     split : SplitTop or None
         The same design for a model that is composed of blocks; only if it is for a simulator, and
         without SRAM macros.
+    places : Places
+        Where waveforms of a text for a simulator have the signals of the top.
 
     """
 
@@ -167,6 +169,7 @@ class Emission:
     modules: tuple[EmittedModule, ...]
     srams: tuple[EmittedSram, ...] | None = None
     split: SplitTop | None = None
+    places: Places = field(default_factory=dict, repr=False)
 
     @property
     def sram_models(self) -> str:

@@ -293,4 +293,5 @@ def emit(
             EmittedSram(shape, totals[shape.name]) for _, shape in sorted(emitter.macros.items())
         ),
         split=split,
+        places=top.places,
     )

@@ -8,6 +8,8 @@ from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_fit import differences, measured_run
 from spica.explore.energy.gates import read_costs, run_with_gates
 from spica.hw.presets import PRESETS
+from spica.sim.engine.emission_cache import emit_cached
+from spica.sim.harness.cluster_harness import observed_cluster
 from spica.sim.run.options import RunOptions, with_memory
 from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.request.request import Request
@@ -77,7 +79,8 @@ def test_blocks_add_up_to_the_flat_netlist(tmp_path):
     blocks = {path: part.block for part in parts for path in part.instances}
     machine = flat_machine(design, netlists, design.top)
     cycles, liberty = result["run_cycles"], costs.library.text
-    run = simulate_flat(machine, netlists, blocks, waveform, cycles, liberty, tmp_path)
+    emission = emit_cached(CONFIG, NAME, kind=observed_cluster, simulated=True)
+    run = simulate_flat(machine, netlists, blocks, waveform, cycles, liberty, tmp_path, emission)
     assert run.differing == []
     assert run.cycles == cycles
     flat = flat_energy(machine.netlist, run, costs)

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from spica.explore.energy.gates import places_in, scope_of
+from spica.hw.emit.emission import Emission
 from spica.sim.engine.verilator_engine import RESET_CYCLES
 from spica.synth.energy.mapped_netlist import Instance, MappedNetlist
 from spica.synth.energy.program import state_nets
@@ -66,6 +68,7 @@ def simulate_flat(
     cycles: int,
     liberty: str,
     folder: Path,
+    emission: Emission,
 ) -> FlatRun:
     """Simulate a machine from reset with recorded inputs; return its activity.
 
@@ -85,6 +88,8 @@ def simulate_flat(
         Text of the cell library.
     folder : Path
         Folder for files of the simulator.
+    emission : Emission
+        Of the model, with the places of signals in its waveforms.
 
     """
     netlist = machine.netlist
@@ -96,7 +101,7 @@ def simulate_flat(
         to_record = {top: Recorded(names=names, clock=None)}
         ports = read_waveforms([file], range(cycles), to_record)[top].signals
     rows = rows_of(netlist, set(clocks), ports)
-    states, captured = states_after_reset(machine, netlists, blocks, top, waveform)
+    states, captured = states_after_reset(machine, netlists, blocks, top, waveform, emission)
     text = bench_of(netlist, clocks, states, captured, len(rows), RESET_CYCLES)
     (folder / "rows.txt").write_text("\n".join(rows) + "\n")
     (folder / "bench.v").write_text(text)
@@ -150,22 +155,30 @@ def states_after_reset(
     blocks: Mapping[str, str],
     top: str,
     waveform: Path,
+    emission: Emission,
 ) -> tuple[list[bool], list[str]]:
     """Return states of flip-flops and read data of memories in the first recorded cycle."""
+    assert emission.split is not None
+    modules = {name: module.places for name, module in emission.split.modules.items()}
+    modules[top] = emission.places
     to_record = {}
     for path, block in blocks.items():
         netlist = netlists[block]
         parts = {f"{part.name}.{port}" for part in netlist.opaque for port in part.outputs}
-        to_record[path] = Recorded(names={*netlist.names, *parts}, clock=None)
+        module, _, inner = block.partition(".")
+        places = places_in(modules[module], inner)
+        to_record[scope_of(path)] = Recorded(
+            names={*netlist.names, *parts}, clock=None, places=places
+        )
     with waveform.open() as lines:
         first_cycle = takewhile(lambda line: line.rstrip() != "#1", lines)
         waveforms = read_waveforms(
             [WaveformFile(place=top, lines=first_cycle)], range(1), to_record
         )
     recorded = {
-        path: RecordedNets.of(netlists[block], waveforms[path].signals)
+        path: RecordedNets.of(netlists[block], waveforms[scope_of(path)].signals)
         for path, block in blocks.items()
-        if waveforms[path].signals
+        if waveforms[scope_of(path)].signals
     }
     first = np.zeros(1, np.int64)
 
