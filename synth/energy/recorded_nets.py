@@ -49,7 +49,10 @@ class NetRows:
     Attributes
     ----------
     rows : dict of int to int
-        Row of each net that has a recorded name.
+        Row of each net that has a recorded name; that behind the last, which is 0, for those that
+        nothing depends on.
+    needless : set of int
+        Nets without a recorded name that nothing depends on.
     names : dict of int to str
         First name of each net.
     agreeing : list of (int, int, str)
@@ -69,18 +72,21 @@ class NetRows:
         self.at_port: dict[int, bool] = {}
         self.agreeing: list[tuple[int, int, str]] = []
         ends = np.cumsum([0, *self.widths.values()])
+        self.count = int(ends[-1])
         places: dict[str, dict[int, int]] = defaultdict(dict)
         for key, start in zip(self.widths, ends[:-1].tolist(), strict=True):
-            name, _, first = key.partition(PART)
+            name, first, left_out = (*key.split(PART), "0", "0")[:3]
             for bit in range(self.widths[key]):
-                places[name][int(first or 0) + bit] = start + bit
+                places[name][int(first) + bit] = start + bit
+            for bit in range(int(left_out)):
+                places[name][int(first) + bit] = self.count
         # The ports of sources first: synthesis drops logic whose value does not matter, and gives
         # the names of its results to what remains.
         own = {name: nets for name, nets in named_nets(netlist) if self.is_source(name, nets)}
         rest = ((name, nets) for name, nets in named_nets(netlist) if name not in own)
         for name, nets in (*own.items(), *rest):
             self.add(name, nets, places.get(name, {}))
-        self.count = int(ends[-1])
+        self.needless = {net for net, row in self.rows.items() if row == self.count}
 
     def is_source(self, name: str, nets: Iterable[int]) -> bool:
         """Return whether a name is a port, and nets of it come from outside of the netlist."""
@@ -95,8 +101,10 @@ class NetRows:
             row = places.get(k)
             if row is None or net in (ZERO, ONE) or net in self.netlist.clocks:
                 continue
-            if net not in self.rows:
+            if self.rows.get(net, self.count) == self.count:
                 self.rows[net], self.at_port[net] = row, is_port
+                continue
+            if row == self.count:
                 continue
             both = is_port and self.at_port[net]
             if both or ((is_port or self.at_port[net]) and net not in self.sources):

@@ -11,7 +11,8 @@ from ...hw.emit.writer.recorded import Places
 
 __all__ = ["PART", "Recorded"]
 
-#: Between the name of a signal and the first bit of a part of it that is recorded alone.
+#: Between the name of a signal and the first bit of a part of it. A part that the file lacks, since
+#: nothing depends on it, has its width behind it, and no rows.
 PART = "\n"
 
 
@@ -56,6 +57,7 @@ class Recorded:
         """Return the signals, or parts of them, from the variables of the file that have them."""
         if self.places is None:
             return variables
+        cycles = next((bits.shape[1] for bits in variables.values()), 0)
         signals = {}
         for name in self.places.keys() & self.names:
             pieces = self.places[name]
@@ -63,8 +65,10 @@ class Recorded:
                 continue
             begin = 0
             for path, first, width in pieces:
+                key = f"{name}{PART}{begin}" if len(pieces) > 1 else name
                 if path:
-                    key = f"{name}{PART}{begin}" if len(pieces) > 1 else name
                     signals[key] = variables[path][first : first + width]
+                else:
+                    signals[f"{name}{PART}{begin}{PART}{width}"] = np.zeros((0, cycles), bool)
                 begin += width
         return signals

@@ -179,12 +179,15 @@ def checks_of(
     """Return the checks of outputs in all cycles, and of next states in cycles with an edge.
 
     Inputs of memories and of other blocks are outputs of the netlist; those without a recorded name
-    are not compared.
+    are not compared, and neither are outputs and states that nothing depends on.
     """
     outputs = {net for nets in netlist.outputs.values() for net in nets}
+    needless = recorded.rows.needless
     inward = {net for part in netlist.opaque for nets in part.inputs.values() for net in nets}
     outputs |= {net for net in inward if net in recorded.rows.rows}
-    nets = sorted(outputs - {ZERO, ONE} - netlist.clocks - set(program.driven))
+    nets = sorted(outputs - {ZERO, ONE} - netlist.clocks - needless - set(program.driven))
+    pairs = zip(program.next_states, program.states, strict=True)
+    states = [(slot, net) for slot, net in pairs if net not in needless]
     following = np.minimum(rows + 1, recorded.cycles - 1)
     names = recorded.rows.names
     return (
@@ -195,9 +198,9 @@ def checks_of(
             cycles=np.ones(len(rows), bool),
         ),
         Check(
-            slots=list(program.next_states),
-            names=[names.get(net, f"net {net}") for net in program.states],
-            expected=recorded.values(program.states, following),
+            slots=[slot for slot, _ in states],
+            names=[names.get(net, f"net {net}") for _, net in states],
+            expected=recorded.values([net for _, net in states], following),
             cycles=edges,
         ),
     )

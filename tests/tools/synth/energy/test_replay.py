@@ -15,6 +15,7 @@ from spica.synth.design import design_of
 from spica.synth.energy.mapped_netlist import map_block
 from spica.synth.energy.power_library import library_of
 from spica.synth.energy.program import compile_netlist
+from spica.synth.energy.recorded_signals import PART
 from spica.synth.energy.replay import replay
 from spica.synth.liberty import read_library
 from support.synth.small_library import SMALL_LIBRARY
@@ -253,6 +254,36 @@ def test_a_value_that_does_not_matter_may_differ(tmp_path):
     windows = [range(10, 40), range(50, 90)]
     assert (enabled != i)[10:40].any()
     assert replay(netlist, compile_netlist(netlist), recorded, windows).counts == (True, True)
+
+
+def without(recorded, name, bit):
+    """Return recorded signals that lack a bit of one, on which nothing depends."""
+    rest = {key: bits for key, bits in recorded.items() if key != name}
+    bits = recorded[name]
+    pieces = {f"{name}{PART}0": bits[:bit], f"{name}{PART}{bit + 1}": bits[bit + 1 :]}
+    return {**rest, **pieces, f"{name}{PART}{bit}{PART}1": np.zeros((0, CYCLES), bool)}
+
+
+@pytest.mark.parametrize("name", ["o", "total"])
+def test_a_bit_that_is_left_out_is_read_by_its_other_name(netlist, recorded, name):
+    # Both names are of the same nets.
+    assert netlist.names["o"] == netlist.names["total"]
+    program = compile_netlist(netlist)
+    result = replay(netlist, program, without(recorded, name, 4), WINDOWS)
+    whole = replay(netlist, program, recorded, WINDOWS)
+    assert result.counts == (True, True, True)
+    assert result.toggles.tolist() == whole.toggles.tolist()
+
+
+def test_bits_that_are_left_out_are_0_and_not_compared(netlist, recorded):
+    program = compile_netlist(netlist)
+    # An output without a record is not compared.
+    partial = {name: bits for name, bits in recorded.items() if name != "is_large"}
+    partial[f"is_large{PART}0{PART}1"] = np.zeros((0, CYCLES), bool)
+    assert replay(netlist, program, partial, WINDOWS).counts == (True, True, True)
+    # An input without one is 0: then the sum is another one.
+    result = replay(netlist, program, without(recorded, "i", 5), WINDOWS)
+    assert result.counts == (False, False, False)
 
 
 def test_withheld_clocks(netlist, recorded):

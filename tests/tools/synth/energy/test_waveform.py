@@ -164,7 +164,9 @@ def test_signals_in_pieces_of_other_names():
     recorded = Recorded(names={"low", "mixed", "missing"}, clock="clock", places=places)
     files = [WaveformFile(place="machine", lines=(HEAD + CHANGES).splitlines())]
     (pieces,) = read_waveforms(files, CYCLES, {"machine.core0": recorded}).values()
-    assert pieces.signals.keys() == {"low", f"mixed{PART}0", f"mixed{PART}3"}
+    left_out = f"mixed{PART}1{PART}2"
+    assert pieces.signals.keys() == {"low", f"mixed{PART}0", f"mixed{PART}3", left_out}
+    assert pieces.signals[left_out].shape == (0, len(CYCLES))
     plain = Recorded(names={"count", "is_full", "queue.head"}, clock="clk")
     (whole,) = read_waveforms(files, CYCLES, {"machine.core0": plain}).values()
     assert (pieces.signals["low"] == whole.signals["count"][:4]).all()
