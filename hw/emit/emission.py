@@ -65,7 +65,7 @@ class VerilogModule:
     ports : tuple of EmittedPort
         Clocks first.
     paths : Paths
-        Inputs that each output depends on combinationally.
+        Inputs that each output depends on combinationally; empty if the design is not split.
     children : tuple of str
         Names of the shared blocks that it instantiates itself.
     places : Places

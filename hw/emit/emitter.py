@@ -88,6 +88,8 @@ class Emitter(EmissionPlatform):
         self.limits = limits
         self.has_source_lines = has_source_lines
         self.library = library
+        #: Whether the design is also split into blocks, for a model of them.
+        self.is_split = simulated and limits is None
         self.macros: dict[str, SramShape] = {}
         self.modules: dict[str, str] = {}
         self.blocks: dict[str, EmittedBlock] = {}
@@ -163,7 +165,9 @@ class Emitter(EmissionPlatform):
                 name=name,
                 text=converted.text if built else "",
                 ports=converted.ports,
-                paths=combinational_paths(built.netlist, self.paths) if built else {},
+                paths=combinational_paths(built.netlist, self.paths)
+                if built and self.is_split
+                else {},
                 children=tuple(uses.children),
                 places=converted.places,
             ),
@@ -265,8 +269,7 @@ def emit(
         blocks = [block for _, block in sorted(emitter.blocks.items())]
         modules = {block.name: block.module for block in blocks}
         split = None
-        if simulated and limits is None:
-            assert top.built is not None
+        if emitter.is_split and top.built:
             clocks = {domain_ports(domain)[0]: domain for domain in top.domains}
             split = split_top(top.built, name, clocks, modules)
     library.finish(blocks, emitter.keys)
