@@ -38,6 +38,8 @@ def folded(operator: str, inputs: Sequence[list[int]]) -> list[int] | None:
         return inputs[0]
     if operator == "+" and not any(inputs[0]):
         return inputs[1]
+    if operator in ("<<", "u>>", "s>>") and not inputs[1]:  # by a signal without bits
+        return inputs[0]
     if operator in ("<<", "u>>") and constant[1] and number(inputs[1]) >= len(inputs[0]):
         return [0] * len(inputs[0])
     if operator in ("r|", "r&", "b") and len(inputs[0]) == 1:

@@ -156,6 +156,8 @@ BYTES = {"a": In(8), "b": In(8), "s": In(1)}
         (lambda c: (c.a << c.b[:2])[:8], 8, "a << b[1:0]"),
         (lambda c: c.a >> c.b[:2], 8, "a >> b[1:0]"),
         (lambda c: c.a >> 8, 8, "8'd0"),
+        (lambda c: c.a << c.b[:0], 8, "a"),
+        (lambda c: c.a.as_signed() >> c.b[:0], 8, "a"),
         (lambda c: c.a.as_signed() >> c.b[:2], 8, "$unsigned($signed(a) >>> b[1:0])"),
         (lambda c: c.a.bit_select(c.b[:3], 1), 1, "a[b[2:0]]"),
         (lambda c: c.a.word_select(c.b[:1], 4), 4, "a[{b[0], 2'd0} +: 4]"),
