@@ -40,12 +40,16 @@ class Bus:
     @property
     def requests(self) -> list[EmittedPort]:
         """Ports that the master drives."""
-        return [port for port in self.ports if (port.direction == "input") == self.is_slave]
+        return [port for port in self.ports if self.is_request(port)]
 
     @property
     def responses(self) -> list[EmittedPort]:
         """Ports that the slave drives."""
-        return [port for port in self.ports if port not in self.requests]
+        return [port for port in self.ports if not self.is_request(port)]
+
+    def is_request(self, port: EmittedPort) -> bool:
+        """Return whether the master drives a port."""
+        return (port.direction == "input") == self.is_slave
 
     def place(self, port: EmittedPort) -> tuple[str, str]:
         """Return the channel of a port, and its name in the channel."""
@@ -76,7 +80,7 @@ class Bus:
     def path(self, port: EmittedPort) -> str:
         """Return the signal in a struct that is a port of the design."""
         channel, field = self.place(port)
-        struct = f"{self.name}_{'request' if port in self.requests else 'response'}"
+        struct = f"{self.name}_{'request' if self.is_request(port) else 'response'}"
         return f"{struct}.{channel}{'_' if field in HANDSHAKE else '.'}{field}"
 
 

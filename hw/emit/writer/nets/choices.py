@@ -81,13 +81,8 @@ class Choice:
 
 def live_assignments(node: Node) -> list[Assigned]:
     """Return the assignments to live bits of an assignment list, without dead bits."""
-    result = []
-    for one in node.assignments:
-        start, end = max(one.start, node.first), min(one.start + len(one.value), node.end)
-        if start < end:
-            value = one.value[start - one.start : end - one.start]
-            result.append(Assigned(one.condition, start, value))
-    return result
+    parts = (one.within(node.first, node.end) for one in node.assignments)
+    return [part for part in parts if part is not None]
 
 
 def conditions(assignments: Sequence[Assigned]) -> tuple[int, ...]:

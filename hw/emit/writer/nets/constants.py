@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["folded"]
+__all__ = ["folded", "number"]
 
 
 def number(bits: Sequence[int]) -> int:

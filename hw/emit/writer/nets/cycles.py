@@ -10,7 +10,7 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
-from .nodes import Assigned, Node
+from .nodes import Node
 from .prepared import PreparedNetlist
 
 __all__ = ["split_cycles"]
@@ -71,10 +71,10 @@ def split(prepared: PreparedNetlist, node: Node) -> None:
         part = Node(len(prepared.nodes), cell)
         part.inputs = [node.inputs[0][first:end]]
         for one in node.assignments:
-            start, stop = max(one.start, first), min(one.start + len(one.value), end)
-            if start < stop:
-                value = one.value[start - one.start : stop - one.start]
-                part.assignments.append(Assigned(one.condition, start - first, value))
+            inside = one.within(first, end)
+            if inside is not None:
+                inside.start -= first
+                part.assignments.append(inside)
         prepared.nodes.append(part)
         base, new = node.index << 16, part.index << 16
         if part.assignments:

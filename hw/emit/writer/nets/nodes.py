@@ -18,6 +18,13 @@ class Assigned:
     def __init__(self, condition: int, start: int, value: list[int]):
         self.condition, self.start, self.value = condition, start, value
 
+    def within(self, first: int, end: int) -> "Assigned | None":
+        """Return the assignment of the bits from `first` to `end`; None if it has none of them."""
+        start, stop = max(self.start, first), min(self.start + len(self.value), end)
+        if start >= stop:
+            return None
+        return Assigned(self.condition, start, self.value[start - self.start : stop - self.start])
+
 
 class Node:
     """Cell of a prepared netlist.

@@ -8,6 +8,7 @@ from amaranth.hdl import _nir
 
 from .choices import Choice, Transfer, live_assignments
 from .nodes import Node
+from .prepared import inputs_of
 
 __all__ = ["values_in", "values_of"]
 
@@ -16,23 +17,12 @@ nir: Any = _nir  # no stub
 
 def values_of(node: Node) -> Iterable[Sequence[int]]:
     """Return the live operands of a cell, as they are written."""
-    kind, inputs, first, end = node.kind, node.inputs, node.first, node.end
-    if kind is nir.Operator:
-        operator = node.cell.operator
-        if operator == "m":
-            return [inputs[0], inputs[1][first:end], inputs[2][first:end]]
-        if operator in ("~", "&", "|", "^"):
-            return [value[first:end] for value in inputs]
-        if operator in ("+", "-", "*"):
-            return [value[:end] for value in inputs]
-        if operator == "<<":
-            return [inputs[0][:end], inputs[1]]
-        return inputs
-    if kind is nir.AssignmentList:
-        return [inputs[0][first:end], *(one.value for one in live_assignments(node))]
-    if kind is nir.FlipFlop:
-        return [inputs[0][first:end], *inputs[1:]]
-    return inputs
+    first, end = node.first, node.end
+    if node.kind is nir.AssignmentList:
+        return [node.inputs[0][first:end], *(one.value for one in live_assignments(node))]
+    if node.kind in (nir.Operator, nir.FlipFlop):
+        return inputs_of(node, first, end)
+    return node.inputs
 
 
 def values_in(body: Sequence[Transfer | Choice]) -> Iterator[Sequence[int]]:

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import _nir
 
 from .boundary import Boundary
-from .constants import folded
+from .constants import folded, number
 from .nodes import Assigned, Node
 
 __all__ = ["PreparedNetlist", "inputs_of"]
@@ -198,7 +198,7 @@ def selected(node: Node) -> list[int]:
     if any(net > 1 for net in offset):
         return []
     cell = node.cell
-    first = cell.stride * sum(bit << place for place, bit in enumerate(offset))
+    first = cell.stride * number(offset)
     nets = [*value[first : first + cell.width], *[0] * cell.width]
     return nets[: cell.width]
 
@@ -230,9 +230,9 @@ def inputs_of(node: Node, low: int, high: int) -> Sequence[Sequence[int]]:
     if kind is nir.AssignmentList:
         values: list[Sequence[int]] = [inputs[0][low:high]]
         for one in node.assignments:
-            start, end = max(low, one.start), min(high, one.start + len(one.value))
-            if start < end:
-                values += (one.value[start - one.start : end - one.start], [one.condition])
+            part = one.within(low, high)
+            if part is not None:
+                values += (part.value, [part.condition])
         return values
     if kind is nir.FlipFlop:
         return [inputs[0][low:high], *inputs[1:]]

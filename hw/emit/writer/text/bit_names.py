@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..nets.constants import number
 from ..variables.names import Scope
 from ..variables.naming import Naming
 from ..variables.signals import NamedSignal
@@ -127,7 +128,7 @@ class BitNames:
             return None
         variable, bit = place
         enumeration = variable.signal.enumerations.get((bit, bit + len(nets)))
-        value = sum(one << number for number, one in enumerate(bits))
+        value = number(bits)
         if enumeration is None or value not in enumeration.values:
             return None
         kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", enumeration.name).upper()

@@ -7,7 +7,7 @@ from ..nets.nodes import Node
 from ..variables.plan import ModulePlan
 from .bit_names import BitNames
 from .expressions import Expressions
-from .texts import BINARY, TERNARY, Text, constant, enclosed, inverse
+from .texts import BINARY, Text, constant, enclosed, inverse, ternary
 
 __all__ = ["Conditions"]
 
@@ -44,10 +44,7 @@ class Conditions(Expressions):
             rest = self.conditional(cases.pop().body, default)
         for case in reversed(cases):
             test = self.condition(statement, case)
-            value = self.conditional(case.body, default)
-            question = test.text if test.is_plain else f"({test.text})"
-            left = f"({value.text})" if value.operator == "?" else value.text
-            rest = Text(f"{question} ? {left} : {rest.text}", TERNARY, "?")
+            rest = ternary(test, self.conditional(case.body, default), rest)
         return rest
 
     def condition(self, choice: Choice, case: Case) -> Text:

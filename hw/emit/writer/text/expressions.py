@@ -9,7 +9,7 @@ from amaranth.hdl import _nir
 from ..nets.nodes import Node
 from ..variables.variables import Variable
 from .bit_names import BitNames
-from .texts import ATOM, BINARY, TERNARY, UNARY, Text, constant, inverse
+from .texts import ATOM, BINARY, TERNARY, UNARY, Text, constant, inverse, ternary
 
 __all__ = ["Expressions"]
 
@@ -187,11 +187,7 @@ class Expressions:
 
     def selected(self, test: Sequence[int], high: Sequence[int], low: Sequence[int]) -> Text:
         """Return the conditional expression of one bit and two values."""
-        condition = self.value(test)
-        question = condition.text if condition.is_plain else f"({condition.text})"
-        first, second = self.value(high), self.value(low)
-        left = f"({first.text})" if first.operator == "?" else first.text
-        return Text(f"{question} ? {left} : {second.text}", TERNARY, "?")
+        return ternary(self.value(test), self.value(high), self.value(low))
 
     def selection(self, node: Node) -> Text:
         """Return the bits of a vector from a variable place on; those beyond its end are 0.
@@ -217,8 +213,8 @@ class Expressions:
             text = self.text(vector[:width])
         if count == len(offset):
             return Text(text)
-        is_beyond = f"(|{self.wrapped(offset[count:])})"
-        return Text(f"{is_beyond} ? {constant([0] * width)} : {text}", TERNARY, "?")
+        is_beyond = Text(f"|{self.wrapped(offset[count:])}", UNARY)
+        return ternary(is_beyond, Text(constant([0] * width)), Text(text))
 
     def place(self, offset: Sequence[int], stride: int, least: int) -> str:
         """Return the number of the bit that an offset selects, in words of `stride` bits.

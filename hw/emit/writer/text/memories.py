@@ -12,7 +12,7 @@ from ..variables.plan import ModulePlan
 from .conditions import Conditions
 from .layout import wrapped
 from .texts import constant
-from .whole_words import whole_word_write
+from .whole_words import parts_of, whole_word_write
 
 __all__ = ["MemoryText"]
 
@@ -86,18 +86,14 @@ class MemoryText:
         word = f"{self.name(node.cell.memory)}[{self.expressions.address(address)}]"
         if node.index in self.plan.by_words:
             return [head, *whole_word_write(node, word, self.expressions)]
-        lines, first = [], 0
-        while first < len(data):
-            end = first + 1
-            while end < len(data) and enable[end] == enable[first]:
-                end += 1
+        lines = []
+        for first, end in parts_of(node):
             part = "" if end - first == len(data) else f"[{end - 1}:{first}]"
             text = f"{word}{part} <= {self.expressions.text(data[first:end])};"
             if enable[first] != 1:
                 text = f"if ({self.expressions.text([enable[first]])}) {text}"
             if enable[first] != 0:
                 lines.append(wrapped(text, "    "))
-            first = end
         if len(lines) > 1:
             return [f"{head} begin", *lines, "  end"]
         return [head, *lines] if lines else []

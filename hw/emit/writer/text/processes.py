@@ -8,13 +8,10 @@ from ..nets.nodes import Node
 from ..variables.naming import Naming
 from ..variables.plan import ModulePlan
 from .conditions import Conditions
-from .layout import wrapped
+from .layout import WIDTH, wrapped
 from .texts import constant, enclosed, inverse
 
 __all__ = ["ProcessText"]
-
-#: Most characters of a condition with its only statement in one line.
-ONE_LINE = 110
 
 
 class ProcessText:
@@ -102,7 +99,7 @@ class ProcessText:
             # A following `else` would belong to an `if` inside.
             is_last = number + 1 == len(branches)
             is_hidden = not is_last and body[0].lstrip().startswith("if ")
-            is_open = len(body) != 1 or is_hidden or len(head) + len(body[0]) > ONE_LINE
+            is_open = len(body) != 1 or is_hidden or len(head) + len(body[0]) > WIDTH
             if is_open:
                 lines += [f"{head} begin", *body]
             else:
@@ -132,7 +129,7 @@ class ProcessText:
             labels = [self.expressions.label(choice, one) for one in case.patterns or ()]
             label = ", ".join(labels) or "default"
             body = self.body(case.body, indent + "    ", sign)
-            if len(body) == 1 and "\n" not in body[0] and len(label) + len(body[0]) < ONE_LINE:
+            if len(body) == 1 and "\n" not in body[0] and len(label) + len(body[0]) < WIDTH:
                 lines.append(f"{indent}  {label}: {body[0].strip()}")
             elif not body:
                 lines.append(wrapped(f"{label}: ;", indent + "  "))

@@ -3,7 +3,19 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["ATOM", "BINARY", "TERNARY", "UNARY", "Text", "constant", "enclosed", "inverse"]
+from ..nets.constants import number
+
+__all__ = [
+    "ATOM",
+    "BINARY",
+    "TERNARY",
+    "UNARY",
+    "Text",
+    "constant",
+    "enclosed",
+    "inverse",
+    "ternary",
+]
 
 #: Precedence of operators: a higher one binds stronger.
 ATOM, UNARY, TERNARY = 15, 14, 2
@@ -29,7 +41,7 @@ class Text(NamedTuple):
 def constant(bits: Sequence[int]) -> str:
     """Return a constant of bits, the lowest first."""
     width = len(bits)
-    value = sum(bit << place for place, bit in enumerate(bits))
+    value = number(bits)
     if width == 1:
         return f"1'b{value}"
     if width > 32 and value in (0, (1 << width) - 1):
@@ -49,6 +61,13 @@ def constant(bits: Sequence[int]) -> str:
 def enclosed(part: Text) -> str:
     """Return an expression as an operand of a logical operator."""
     return part.text if part.precedence >= UNARY else f"({part.text})"
+
+
+def ternary(test: Text, high: Text, low: Text) -> Text:
+    """Return the conditional expression of a condition and two values."""
+    question = test.text if test.is_plain else f"({test.text})"
+    left = f"({high.text})" if high.operator == "?" else high.text
+    return Text(f"{question} ? {left} : {low.text}", TERNARY, "?")
 
 
 def inverse(part: Text) -> Text:

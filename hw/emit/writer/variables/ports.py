@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .names import Scope
 from .signals import NamedSignal
-from .variables import Variable
+from .variables import Variable, runs
 
 __all__ = ["nested_ports"]
 
@@ -75,17 +75,6 @@ def crossing(signal: NamedSignal, missing: set[int]) -> list[tuple[int, int]]:
     if not ranges or bits:
         ranges += runs(bits)
     return sorted(ranges)
-
-
-def runs(bits: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the ranges of neighbouring numbers."""
-    ranges: list[tuple[int, int]] = []
-    for bit in bits:
-        if ranges and ranges[-1][1] == bit:
-            ranges[-1] = (ranges[-1][0], bit + 1)
-        else:
-            ranges.append((bit, bit + 1))
-    return ranges
 
 
 def neighbours(nets: Iterable[int]) -> list[list[int]]:

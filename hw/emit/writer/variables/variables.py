@@ -1,10 +1,21 @@
 """Variables of a module, and the variable that each net is read from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Homes", "Variable"]
+__all__ = ["Homes", "Variable", "runs"]
+
+
+def runs(bits: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the ranges of neighbouring numbers."""
+    ranges: list[tuple[int, int]] = []
+    for bit in bits:
+        if ranges and ranges[-1][1] == bit:
+            ranges[-1] = (ranges[-1][0], bit + 1)
+        else:
+            ranges.append((bit, bit + 1))
+    return ranges
 
 
 @dataclass(eq=False)
@@ -45,14 +56,8 @@ class Variable:
     @property
     def unread(self) -> list[tuple[int, int]]:
         """Ranges of bits that the text does not read."""
-        ranges: list[tuple[int, int]] = []
-        for bit in range(self.first, self.end):
-            if not self.read >> (bit - self.first) & 1:
-                if ranges and ranges[-1][1] == bit:
-                    ranges[-1] = (ranges[-1][0], bit + 1)
-                else:
-                    ranges.append((bit, bit + 1))
-        return ranges
+        bits = range(self.first, self.end)
+        return runs(bit for bit in bits if not self.read >> (bit - self.first) & 1)
 
     def bits(self, first: int, end: int) -> str:
         """Return the text of bits."""
