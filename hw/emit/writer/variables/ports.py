@@ -55,13 +55,15 @@ def nested_ports(
 
 
 def crossing(signal: NamedSignal, missing: set[int]) -> list[tuple[int, int]]:
-    """Return the ranges of a signal's bits that are missing: the whole, fields, or runs."""
+    """Return the ranges of a signal's bits that are missing: the whole, fields, or runs.
+
+    Of equal bits of the signal only the first is in a range.
+    """
     if missing.isdisjoint(signal.nets):
         return []
     nets = signal.nets
-    here = [net in missing for net in nets]
-    if len(set(nets)) < len(nets):
-        return []
+    firsts = {net: bit for bit, net in reversed([*enumerate(nets)])}
+    here = [net in missing and firsts[net] == bit for bit, net in enumerate(nets)]
     if all(here):
         return [(0, len(nets))]
     ranges: list[tuple[int, int]] = []

@@ -353,3 +353,30 @@ def test_unread_outputs_of_an_instance_have_places():
 
     text = module(written(Logic({**BYTES, "o": Out(4)}, build)), "top")
     assert ".p(o)" in text and ".o(" not in text  # a part of the module itself is pruned
+
+
+class Kept(Component):
+    """Register of a request whose data are sent twice."""
+
+    i: In(data.StructLayout({"address": 12, "data": 8, "copy": 8}))
+    o: Out(28)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.o.eq(self.i)
+        return m
+
+
+def test_fields_of_a_payload_with_equal_bits_name_the_ports_of_a_nested_module():
+    def build(component, m):
+        m.submodules.kept = kept = Kept()
+        m.d.comb += [
+            kept.i.address.eq(component.address),
+            kept.i.data.eq(component.data),
+            kept.i.copy.eq(component.data),
+            component.o.eq(kept.o),
+        ]
+
+    text = written(Logic({"address": In(12), "data": In(8), "o": Out(28)}, build))
+    ports = re.findall(r"input (.*?),?\n", module(text, "top__kept"))
+    assert ports == ["clk", "rst", "[11:0] i__address", "[7:0] i__data"]
