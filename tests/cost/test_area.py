@@ -16,6 +16,7 @@ from spica.hw.config import SharedMemoryConfig, SystolicConfig
 from spica.hw.core.issue.scoreboard import Scoreboard
 from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
+from spica.hw.emit.emitter import emit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.sram import Sram
 from spica.hw.machine.machine import Machine
@@ -105,7 +106,7 @@ def require_every_module_once(component, name):
     instances = instances_below(modules, top)
     for block, groups in places_of(design).items():
         assert sum(groups.values()) == instances[block], block
-    return measure_design(design, name).nand2, flat_nand2(text, top)
+    return measure_design(design, name).nand2, flat_nand2(START + text, top)
 
 
 def modules_in(block):
@@ -123,10 +124,10 @@ def instances_below(modules, top):
     return instances
 
 
-def flat_nand2(text, top):
+def flat_nand2(text, top, language="rtlil"):
     """Return the NAND2 equivalents of a design flattened before optimisation, without memories."""
-    script = "read_rtlil design.il" + MAPPING.format(top=top)
-    files = run_at_once(script, {"design.il": START + text}, ["gates.json"])
+    script = f"read_{language} design" + MAPPING.format(top=top)
+    files = run_at_once(script, {"design": text}, ["gates.json"])
     module = json.loads(files["gates.json"])["modules"][top]
     cells = Counter(cell["type"] for cell in module["cells"].values())
     return nand2_equivalents(
@@ -153,6 +154,16 @@ def test_the_sum_of_blocks_is_that_of_every_module():
 def test_the_sum_of_a_cluster_is_that_of_every_module(preset):
     blocks, flat = require_every_module_once(Machine(PRESETS[preset]), preset)
     assert FLAT_LEAST < flat / blocks < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["tiny_matrix", "tiny"])
+def test_the_text_has_the_area_of_the_netlist(preset):
+    text, top, _ = rtlil_of(Machine(PRESETS[preset]), preset)
+    netlist = flat_nand2(START + text, top)
+    emission = emit(Machine(PRESETS[preset]), preset)
+    verilog = flat_nand2(emission.verilog, preset, "verilog")
+    assert verilog == pytest.approx(netlist, rel=0.005)
 
 
 #: Share of the sum left if the whole is flattened before optimisation; see docs/area.md.

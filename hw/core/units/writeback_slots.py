@@ -65,7 +65,7 @@ class LateResultSignature(wiring.Signature):
 class WritebackSlots(Component):
     """Writeback slots: a pipeline that early results enter near its end, late ones at its start.
 
-    There is a slot for each cycle of `config.latency`. The first slot is offered on `o`, and all
+    There is one slot for each of `config.latency` cycles. The first slot is offered on `o`, and all
     others advance with it. A late result enters the last slot. An early one enters the first free
     slot, so it has a latency of one cycle unless late results are before it. Results never
     collide, and one is accepted in every cycle in which the pipeline moves: always, unless `o`

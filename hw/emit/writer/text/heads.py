@@ -14,6 +14,8 @@ __all__ = ["head_of"]
 
 #: Sentences of a description that a reader of the module needs beside the first.
 STATED = re.compile(r"\b(latency|throughput)\b", re.I)
+#: Field of the config in a description.
+FIELD = re.compile(r"\bconfig((?:\.[a-z_]+)+)\b(?!\()")
 
 
 def head_of(component: Any, path: str = "") -> str:
@@ -31,12 +33,13 @@ def head_of(component: Any, path: str = "") -> str:
     if component is None:
         lines.append(f"Part of a block: {path}.")
     else:
-        first, *rest = sentences(type(component)) or [""]
+        config = getattr(component, "config", None)
+        first, *rest = [with_sizes(one, config) for one in sentences(type(component))] or [""]
         name = type(component).__name__
         named = re.sub(r"\W", "", first.partition(":")[0]).lower() == name.lower()
         lines.append(first if named else f"{name}: {first}" if first else f"{name}.")
         lines += rest
-        changes = ", ".join(differences(getattr(component, "config", None), ""))
+        changes = ", ".join(differences(config, ""))
         if changes:
             lines.append(f"Config: {changes}.")
     return "".join(f"// {part}\n" for line in lines for part in textwrap.wrap(line, WIDTH - 3))
@@ -56,6 +59,18 @@ def sentences(kind: type) -> list[str]:
     ]
     first = [re.sub(r"`", "", one) for one in statements if one]
     return first[:1] + [one for one in first[1:] if STATED.search(one)]
+
+
+def with_sizes(sentence: str, config: Any) -> str:
+    """Return a sentence with the values of the numbers of the config that it names."""
+
+    def value_of(match: re.Match) -> str:
+        value = config
+        for name in match[1][1:].split("."):
+            value = getattr(value, name, None)
+        return str(value) if type(value) is int else match[0]
+
+    return FIELD.sub(value_of, sentence)
 
 
 def differences(config: Any, prefix: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Tests of the written Verilog: names, expressions, processes, ports, comments of small blocks."""
 
 import re
+from dataclasses import dataclass
 
 import pytest
 from amaranth import *
@@ -380,3 +381,31 @@ def test_fields_of_a_payload_with_equal_bits_name_the_ports_of_a_nested_module()
     text = written(Logic({"address": In(12), "data": In(8), "o": Out(28)}, build))
     ports = re.findall(r"input (.*?),?\n", module(text, "top__kept"))
     assert ports == ["clk", "rst", "[11:0] i__address", "[7:0] i__data"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayConfig:
+    """Config of a delay."""
+
+    cycles: int = 2
+    unit: str = "cycles"
+
+
+class Delay(Component):
+    """Delay: repeats its input. Latency config.cycles, in config.unit, as config.cycles() says."""
+
+    i: In(1)
+    o: Out(1)
+
+    def __init__(self):
+        self.config = DelayConfig()
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.o.eq(self.i)
+        return m
+
+
+def test_a_head_has_the_numbers_of_the_config_that_it_names():
+    assert "\n// Latency 2, in config.unit, as config.cycles() says.\n" in written(Delay())
