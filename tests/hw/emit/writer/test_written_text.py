@@ -356,7 +356,7 @@ def test_unread_outputs_of_an_instance_have_places():
     assert ".p(o)" in text and ".o(" not in text  # a part of the module itself is pruned
 
 
-class Kept(Component):
+class RequestRegister(Component):
     """Register of a request whose data are sent twice."""
 
     i: In(data.StructLayout({"address": 12, "data": 8, "copy": 8}))
@@ -370,16 +370,16 @@ class Kept(Component):
 
 def test_fields_of_a_payload_with_equal_bits_name_the_ports_of_a_nested_module():
     def build(component, m):
-        m.submodules.kept = kept = Kept()
+        m.submodules.register = register = RequestRegister()
         m.d.comb += [
-            kept.i.address.eq(component.address),
-            kept.i.data.eq(component.data),
-            kept.i.copy.eq(component.data),
-            component.o.eq(kept.o),
+            register.i.address.eq(component.address),
+            register.i.data.eq(component.data),
+            register.i.copy.eq(component.data),
+            component.o.eq(register.o),
         ]
 
     text = written(Logic({"address": In(12), "data": In(8), "o": Out(28)}, build))
-    ports = re.findall(r"input (.*?),?\n", module(text, "top__kept"))
+    ports = re.findall(r"input (.*?),?\n", module(text, "top__register"))
     assert ports == ["clk", "rst", "[11:0] i__address", "[7:0] i__data"]
 
 
