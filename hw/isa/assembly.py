@@ -1,6 +1,7 @@
 """Assembler and disassembler of single instructions, from the instruction table."""
 
 import re
+from collections.abc import Callable, Mapping
 
 from .csr import CSR_NUMBERS, CSRS
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
@@ -72,14 +73,14 @@ def encode_operand(instruction: Instruction, operand: str, text: str) -> int:
     return register_number(text, instruction.registers[field]) << REGISTER_FIELDS[field]
 
 
-def assemble(line: str) -> int:
+def assemble(line: str, instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> int:
     """Return the word of one instruction, ``add a0, a1, a2`` or ``lw t0, -4(sp)``.
 
     Branches and jumps take their distance in bytes, control registers a name or a number. The
-    default rounding mode is ``dyn``.
+    default rounding mode is ``dyn``. `instructions` are those that the assembler accepts.
     """
     name, _, rest = line.strip().partition(" ")
-    instruction = INSTRUCTIONS.get(name)
+    instruction = instructions.get(name)
     if instruction is None:
         raise ValueError(f"instruction must be in the table, not {name!r}")
     texts = [text for text in re.split(r"[,()\s]+", rest) if text]
@@ -109,8 +110,11 @@ def operand_text(instruction: Instruction, operand: str, word: int) -> str:
     return hex(number) if operand == "u" else str(number)
 
 
-def disassemble(word: int) -> str:
-    """Return the assembly of a word, ``.word 0x...`` if it is not an instruction."""
+def disassemble(word: int, find: Callable[[int], Instruction | None] = find) -> str:
+    """Return the assembly of a word, ``.word 0x...`` if it is not an instruction.
+
+    `find` returns the instruction encoded by a word.
+    """
     instruction = find(word)
     if instruction is None:
         return f".word {word:#010x}"

@@ -64,11 +64,13 @@ def immediate_case(name: str, immediate: Immediate) -> str:
     return f"        case Immediate::{camel(name)}: return {number};\n"
 
 
-def immediate_decoder() -> str:
-    """Return the C++ function that decodes all immediates."""
-    cases = "".join(immediate_case(name, immediate) for name, immediate in IMMEDIATES.items())
+def immediate_decoder(instructions: Mapping[str, Instruction]) -> str:
+    """Return the C++ function that decodes the immediates of `instructions`."""
+    used = {operand for one in instructions.values() for operand in one.operands}
+    immediates = {name: IMMEDIATES[name] for name in IMMEDIATES if name in used}
+    cases = "".join(immediate_case(name, immediate) for name, immediate in immediates.items())
     return (
-        enumeration("Immediate", ["None", *map(camel, IMMEDIATES)], "uint8_t")
+        enumeration("Immediate", ["None", *map(camel, immediates)], "uint8_t")
         + "inline uint32_t immediate_of(Immediate kind, uint32_t word) {\n"
         + "    switch (kind) {\n        case Immediate::None: return 0;\n"
         + cases
@@ -143,7 +145,7 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
     return (
         enumeration("Op", ["Undecoded", *map(camel, instructions)], "uint8_t")
         + enumeration("File", ["None", "Integer", "Floating"], "uint8_t")
-        + immediate_decoder()
+        + immediate_decoder(instructions)
         + "// Rows of a result: a group, which begins at the encoded row, or at `first`.\n"
         + "struct ResultGroup {\n    uint8_t size, first;\n    bool is_encoded, is_selected;\n};\n"
         + "struct Pattern {\n    uint32_t mask, match;\n    Op op;\n    Immediate immediate;\n"
