@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pages
+import reserved
 from pages import table
+from reserved import allocation, product_control, reserved_registers
 
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
 from spica.hw.isa.commands import CISC_MAPS, CiscCommand, CiscKind, cisc_strides, cisc_word
@@ -204,6 +206,11 @@ def command_fields() -> str:
     return table(["bits", "field", "of words"], rows)
 
 
+def reserved_encodings() -> str:
+    """Return the tables of reserved encodings, group by group."""
+    return reserved.reserved_encodings(encoding)
+
+
 def updated(text: str) -> str:
     """Return the page with every table regenerated from the definitions."""
     sections = (
@@ -213,6 +220,10 @@ def updated(text: str) -> str:
         performance_counters,
         command_fields,
         command_words,
+        allocation,
+        reserved_encodings,
+        product_control,
+        reserved_registers,
     )
     return pages.updated(text, sections)
 

@@ -88,4 +88,16 @@ IMMEDIATES = {
     "rm": Immediate(pieces=((12, 3, 0),), is_signed=False),
     "pred": Immediate(pieces=((24, 4, 0),), is_signed=False),
     "succ": Immediate(pieces=((20, 4, 0),), is_signed=False),
+    # Those of reserved instructions: numbers in two fields; columns of a product in eights, 0 for
+    # 256; selector of scales; order of an atomic access, 1 release, 2 acquire, 3 both; groups of
+    # eight accumulators of the result and of the addend; one accumulator read or written.
+    "n": Immediate(pieces=((20, 5, 0),), is_signed=False),
+    "count": Immediate(pieces=((7, 5, 0),), is_signed=False),
+    "columns": Immediate(pieces=((27, 5, 3),), is_signed=False),
+    "select": Immediate(pieces=((27, 5, 0),), is_signed=False),
+    "order": Immediate(pieces=((25, 2, 0),), is_signed=False),
+    "acc_d": Immediate(pieces=((7, 5, 3),), is_signed=False),
+    "acc_c": Immediate(pieces=((27, 5, 3),), is_signed=False),
+    "acc_read": Immediate(pieces=((15, 8, 0),), is_signed=False),
+    "acc_write": Immediate(pieces=((7, 5, 0), (20, 3, 5)), is_signed=False),
 }

@@ -9,6 +9,7 @@ import pytest
 from bench.units.catalog import every_unit
 from spica.cli.main import app, main
 from spica.hw.isa.instructions import INSTRUCTIONS
+from spica.hw.isa.reserved.table import RESERVED
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import INCLUDE_DIRECTORY
 from spica.kernels.header import program_header
@@ -48,6 +49,8 @@ def test_page_of_instructions_is_that_of_the_tables(page_writer):
     assert isa.updated(text) == text, "make docs brings docs/isa.md up to date"
     shown = re.findall(r"^\| `([a-z0-9_.]+)[ `]", isa.instructions(), re.M)
     assert sorted(shown) == sorted(INSTRUCTIONS)
+    shown = re.findall(r"^\| `([a-z0-9_.]+)[ `]", isa.reserved_encodings(), re.M)
+    assert sorted(shown) == sorted(RESERVED)
 
 
 def test_page_of_results_is_that_of_the_schema(page_writer):
@@ -64,10 +67,10 @@ def test_instructions_that_are_not_of_risc_v_have_a_meaning(page_writer):
     assert set(page_writer("isa").MEANINGS) == custom
 
 
-@pytest.mark.parametrize("name", sorted(INSTRUCTIONS))
+@pytest.mark.parametrize("name", sorted(INSTRUCTIONS | RESERVED))
 def test_words_of_instructions_are_whole(page_writer, name):
     """Fixed bits and operand names are at the places that the assembler uses."""
-    isa, one = page_writer("isa"), INSTRUCTIONS[name]
+    isa, one = page_writer("isa"), (INSTRUCTIONS | RESERVED)[name]
     place, word = 32, 0
     widths = {text: width for _, width, text in isa.operand_fields(one)}
     for part in isa.encoding(one).split():

@@ -24,8 +24,9 @@ CONFIGS = {config.__name__ for config in (*MATRIX_STYLES, *TENSOR_STYLES)}
 UNIT = re.compile("|".join(UNITS), re.IGNORECASE)
 #: Comments and strings of C and C++.
 TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-#: The table of instructions, and the one cast of a matrix unit to the array's config.
-EXEMPT = {"hw/isa/instructions.py", "kernels/gemm/target.py"}
+#: The table of instructions, the words that have their meaning in Vortex, and the one cast of a
+#: matrix unit to the array's config.
+EXEMPT = {"hw/isa/instructions.py", "hw/isa/reserved/vortex.py", "kernels/gemm/target.py"}
 #: Effects of all instructions by name, and the intrinsics that programs of all styles include.
 EXEMPT_NATIVE = {
     "sim/iss/native/instructions/execute.hpp",

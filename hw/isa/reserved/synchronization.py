@@ -1,0 +1,169 @@
+"""Reserved encodings of warps, barriers in shared memory, fences, and atomic float operations."""
+
+from ..operations import Unit
+from .row import Reserved, word_of
+
+__all__ = ["ATOMICS", "BARRIERS", "EXCHANGES", "FENCES", "PATHS", "WAITS"]
+
+#: Votes and shuffles, with the words of Vortex v3. Its compiler gives votes x0 as rs2.
+EXCHANGES = tuple(
+    Reserved(name, Unit.INT, word_of(0x0B, funct3, 1), "rd, rs1, rs2", meaning=meaning)
+    for funct3, (name, meaning) in enumerate(
+        {
+            "vx_vote_all": "rd := 1 if bit 0 of rs1 is set in all active threads, else 0",
+            "vx_vote_any": "rd := 1 if it is set in an active thread, else 0",
+            "vx_vote_uni": "rd := 1 if it is the same in all active threads, else 0",
+            "vx_vote_ballot": "rd := mask of the active threads in which it is set",
+            "vx_shfl_up": "rd := rs1 of the thread b below; rs2 = mask << 12, clamp << 6, b",
+            "vx_shfl_down": "rd := rs1 of the thread b above; rs2 as before",
+            "vx_shfl_bfly": "rd := rs1 of the thread whose number differs in the bits of b; rs2 as "
+            "before",
+            "vx_shfl_idx": "rd := rs1 of thread b; rs2 as before",
+        }.items()
+    )
+)
+
+#: Divergent paths of a warp. The word of `vx_wsync` is that of Vortex v3.
+PATHS = (
+    Reserved(
+        "vx_wsync",
+        Unit.WARP,
+        word_of(0x0B, 7),
+        "",
+        meaning="the paths of the warp wait for each other here and continue as one",
+    ),
+    Reserved(
+        "path.call",
+        Unit.WARP,
+        word_of(0x0B, 0, 0x48),
+        "",
+        meaning="adds 1 to the call depth of the path; a path of greater depth issues first",
+        control_registers=("path_depth",),
+    ),
+    Reserved(
+        "path.return",
+        Unit.WARP,
+        word_of(0x0B, 1, 0x48),
+        "",
+        meaning="subtracts 1 from the call depth of the path",
+        control_registers=("path_depth",),
+    ),
+    Reserved(
+        "elect",
+        Unit.WARP,
+        word_of(0x0B, 2, 0x48),
+        "rd",
+        meaning="rd := 1 in the first active thread, 0 in the others",
+    ),
+)
+
+WAITS = (
+    Reserved(
+        "vx_wait",
+        Unit.WARP,
+        word_of(0x5B, 4, 0x10),
+        "rs1, rs2",
+        meaning="waits until the unit register at address rs1 has reached rs2",
+    ),
+)
+
+
+def _barriers() -> tuple[Reserved, ...]:
+    """Return the operations on barriers, 8 bytes of shared memory at address rs1 of each thread."""
+    pair, result = "rs1, rs2", "rd, rs1, rs2"
+    rows = {
+        "mbarrier.init": (pair, "barrier of rs2 arrivals in phase 0, nothing pending but them"),
+        "mbarrier.inval": ("rs1", "the 8 bytes are no longer a barrier"),
+        "mbarrier.arrive": (result, "rs2 arrivals; rd := parity of the phase before them"),
+        "mbarrier.arrive_drop": (result, "the same, and phases to come expect rs2 arrivals less"),
+        "mbarrier.arrive.expect_tx": (
+            result,
+            "expects rs2 bytes more in this phase, then 1 arrival; rd as before",
+        ),
+        "mbarrier.arrive_drop.expect_tx": (
+            result,
+            "the same, and phases to come expect 1 arrival less",
+        ),
+        "mbarrier.expect_tx": (pair, "expects rs2 bytes more in this phase"),
+        "mbarrier.complete_tx": (pair, "rs2 of the expected bytes have arrived"),
+        "mbarrier.test_wait.parity": (
+            result,
+            "rd := 1 if the phase of parity rs2 has completed, else 0",
+        ),
+        "mbarrier.try_wait.parity": (
+            result,
+            "the same, after a wait of limited time for that phase",
+        ),
+        "mbarrier.wait.parity": (pair, "waits until the phase of parity rs2 has completed"),
+    }
+    return tuple(
+        Reserved(name, Unit.LSU, word_of(0x5B, 4, funct7), syntax, meaning=meaning)
+        for funct7, (name, (syntax, meaning)) in enumerate(rows.items())
+    )
+
+
+BARRIERS = _barriers()
+
+
+def _fences() -> tuple[Reserved, ...]:
+    """Return fences, and the operations of clusters of blocks."""
+    rows = {
+        "fence.proxy.async": (
+            "",
+            "orders accesses to shared memory before bulk copies and tensors",
+        ),
+        "fence.mbarrier_init": ("", "makes `mbarrier.init` visible to the cluster of blocks"),
+        "barrier.cluster.arrive": ("", "the warp arrives at the barrier of its cluster of blocks"),
+        "barrier.cluster.wait": ("", "waits until all warps of the cluster of blocks have arrived"),
+        "mapa": (
+            "rd, rs1, rs2",
+            "rd := address, valid in the whole cluster of blocks, of rs1 in shared memory of the "
+            "block of rank rs2",
+        ),
+    }
+    return tuple(
+        Reserved(name, Unit.SYSTEM, word_of(0x5B, 4, 0x28 + k), syntax, meaning=meaning)
+        for k, (name, (syntax, meaning)) in enumerate(rows.items())
+    )
+
+
+FENCES = _fences()
+
+
+def _atomics() -> tuple[Reserved, ...]:
+    """Return atomic operations on floats, with fields, funct5 and order of RISC-V's atomics.
+
+    Words without a result have bit 27 set: there is no float register like x0.
+    """
+    # funct3 and funct5; the size in funct3 is that of a float load.
+    operations = {
+        "add.s": (6, 0x00, "sum of m and fs2"),
+        "min.s": (6, 0x10, "minimum of m and fs2, as in `fmin.s`"),
+        "max.s": (6, 0x14, "maximum of m and fs2, as in `fmax.s`"),
+        "add.f16x2": (5, 0x00, "sums of the FP16 halves of m and fs2"),
+        "add.bf16x2": (5, 0x02, "sums of the BF16 halves of m and fs2"),
+    }
+    rows = []
+    for name, (funct3, funct5, value) in operations.items():
+        words = [word_of(0x5B, funct3, (funct5 | bit) << 2) for bit in (0, 1)]
+        place = f"word m at address rs1 := {value}"
+        rows += [
+            Reserved(
+                f"famo{name}",
+                Unit.LSU,
+                words[0],
+                "fd, fs2, (rs1), order",
+                meaning=f"{place}; fd := old m",
+            ),
+            Reserved(
+                f"fred{name}",
+                Unit.LSU,
+                words[1],
+                "fs2, (rs1), order",
+                meaning=f"{place}; without a result",
+            ),
+        ]
+    return tuple(rows)
+
+
+ATOMICS = _atomics()
