@@ -36,6 +36,21 @@ MEANINGS = {
     "cluster), or rs2 warps of this core (core; with bit 31 of rs1, one warp of each of rs2 cores)",
     "vx_pred": "threads whose rs1 has bit 0 set stay active; if there are none, thread mask := "
     "rs2 of the last thread",
+    "vx_vote_all": "rd := 1 if bit 0 of rs1 is set in all active threads, otherwise 0; votes "
+    "ignore rs2",
+    "vx_vote_any": "rd := 1 if it is set in any active thread, otherwise 0",
+    "vx_vote_uni": "rd := 1 if it is equal in all active threads, otherwise 0",
+    "vx_vote_ballot": "rd := the active threads in which it is set, bit t for thread t",
+    "vx_shfl_up": "rd := rs1 of thread t - b, if that is not below t & mask; t is the number of "
+    "the thread. rs2 has b from bit 0 on, clamp from 6 on and mask from 12 on, each as wide as a "
+    "thread number. A thread that would read one out of bounds or an inactive one gets its own rs1",
+    "vx_shfl_down": "rd := rs1 of thread t + b, if that is at most (t & mask) + (clamp & ~mask)",
+    "vx_shfl_bfly": "rd := rs1 of thread t ^ b, with the same bound",
+    "vx_shfl_idx": "rd := rs1 of thread (t & mask) + (b & ~mask), with the same bound",
+    "fshfl_up.s": "as `vx_shfl_up`, from and to float registers",
+    "fshfl_down.s": "as `vx_shfl_down`",
+    "fshfl_bfly.s": "as `vx_shfl_bfly`",
+    "fshfl_idx.s": "as `vx_shfl_idx`",
     "fpack.h.s": "fd := fs1 rounded to FP16 in bits 15:0, fs2 in bits 31:16",
     "fpack.bf16.s": "the same in BF16",
     "funpackl.s.h": "fd := the FP16 number in bits 15:0 of fs1",
@@ -70,6 +85,7 @@ GROUPS = {
     "Control and status registers": (Unit.CSR,),
     "System": (Unit.SYSTEM,),
     "Warps": (Unit.WARP,),
+    "Votes and shuffles": (Unit.EXCHANGE,),
     "Special functions": (Unit.SFU,),
     "Tensor": (Unit.TENSOR,),
 }

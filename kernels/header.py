@@ -59,6 +59,7 @@ def sizes(config: MachineConfig, stack_bytes: int) -> Definitions:
     yield "cores", str(config.cores), "cores of the cluster"
     yield "warps", str(core.warps), "warps of a core"
     yield "threads", str(core.threads), "threads of a warp"
+    yield "warp_operations", str(int(core.warp_operations)), "whether there are votes and shuffles"
     yield "thread_width", str(core.thread_width), "bits of a thread's number in mhartid"
     yield "warp_width", str(core.warp_width), "bits of a warp's number in mhartid"
     yield "barriers", str(config.barriers), "barriers, numbered from 0"
@@ -121,6 +122,10 @@ def encodings(core: PipelineConfig) -> Definitions:
             text = f"{word & 0x7F:#04x}, {word >> 12 & 7}, {word >> 25:#04x}"
             fixed = "" if "rs2" in instruction.registers else f", rs2 = {word >> 20 & 0x1F}"
             yield f"insn_{name}", text, instruction.syntax + fixed
+        elif instruction.unit is Unit.EXCHANGE:
+            sentence = f"{instruction.name} needs core.warp_operations {NOT_HERE}"
+            yield f"lacks_{name}", f'"{sentence}"', ""
+            yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
         else:
             kinds = (one for one in TENSOR_STYLES if one.executes(rule.port, rule.operation))
             unit = f"core.tensor={' or '.join(one.name for one in kinds)}"

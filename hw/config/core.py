@@ -6,7 +6,7 @@ from typing import Annotated
 
 from amaranth.utils import ceil_log2
 
-from ..isa.operations import PORTS, ControlOperation, Port, groups_of
+from ..isa.operations import EXCHANGES, PORTS, ControlOperation, Port, groups_of
 from .cache import CacheConfig
 from .checks import require_integer
 from .parts import part_of
@@ -61,6 +61,8 @@ class PipelineConfig:
     integer_lanes, fp32_lanes, memory_lanes, special_lanes, divide_lanes : int or None
         Threads that a port accepts per cycle, a divisor of `threads`. None stands for all threads;
         for special functions for two (one if `threads` is odd), for division for one.
+    warp_operations : bool
+        Whether the core has votes and shuffles between the threads of a warp, on its integer lanes.
     multiply_latency : int
         Latency of an integer product in cycles.
     fma_latency : int
@@ -88,6 +90,7 @@ class PipelineConfig:
     memory_lanes: Lanes = None
     special_lanes: Lanes = None
     divide_lanes: Lanes = None
+    warp_operations: bool = True
     multiply_latency: Annotated[int, Integers(2, 4)] = 3
     fma_latency: Annotated[int, Integers(3, 6)] = 4
     accesses: Annotated[int, PowersOfTwo(1, 32)] = 32
@@ -127,6 +130,8 @@ class PipelineConfig:
 
     def executes(self, port: Port, operation: int) -> bool:
         """Return whether the core has an operation of a port."""
+        if port is Port.INT and operation in EXCHANGES:
+            return self.warp_operations
         is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
         if port is Port.TENSOR or is_wait:
             return self.tensor is not None and self.tensor.executes(port, operation)

@@ -1,8 +1,9 @@
 """Instruction table: one entry per instruction for decoder, assembler, models and documents.
 
 RV32I, M, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20191213), chapter 24;
-the conversions of Zfhmin and Zfbfmin; the warp instructions of Vortex v2.x (custom-0); the special
-functions and packed conversions (custom-0); the tensor instructions of Virgo's machine (custom-3).
+the conversions of Zfhmin and Zfbfmin; the warp instructions of Vortex v2.x, and the votes and
+shuffles of v3 (custom-0); the special functions, packed conversions and shuffles of float registers
+(custom-0); the tensor instructions of Virgo's machine (custom-3).
 """
 
 import re
@@ -254,6 +255,25 @@ def _warp() -> list[Instruction]:
     ]
 
 
+def _exchange() -> list[Instruction]:
+    """Return the votes and shuffles of Vortex v3, and shuffles of float registers.
+
+    Votes ignore rs2.
+    """
+    votes = ("vote_all", "vote_any", "vote_uni", "vote_ballot")
+    shuffles = ("shfl_up", "shfl_down", "shfl_bfly", "shfl_idx")
+    return [
+        *(
+            Instruction(f"vx_{name}", Unit.EXCHANGE, _word(0x0B, funct3, 1), "rd, rs1, rs2")
+            for funct3, name in enumerate(votes + shuffles)
+        ),
+        *(
+            Instruction(f"f{name}.s", Unit.EXCHANGE, _word(0x0B, funct3, 0x44), "fd, fs1, rs2")
+            for funct3, name in enumerate(shuffles, 4)
+        ),
+    ]
+
+
 def _special() -> list[Instruction]:
     """Return the special functions of the SFU."""
     return [
@@ -281,7 +301,7 @@ INSTRUCTIONS: dict[str, Instruction] = {
     instruction.name: instruction
     for group in (
         *(_integer(), _control(), _memory(), _multiply(), _csr(), _float()),
-        *(_packed(), _warp(), _special(), _tensor()),
+        *(_packed(), _warp(), _exchange(), _special(), _tensor()),
     )
     for instruction in group
 }

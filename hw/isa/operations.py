@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from amaranth.lib import enum
 
 __all__ = [
+    "EXCHANGES",
     "OPERATION_WIDTH",
     "PORTS",
     "ControlOperation",
@@ -37,6 +38,7 @@ class Unit(enum.Enum):
     INT = "int"
     BRANCH = "branch"
     MULTIPLY = "multiply"
+    EXCHANGE = "exchange"
     DIVIDE = "divide"
     LSU = "lsu"
     FP32 = "fp32"
@@ -51,7 +53,7 @@ class Unit(enum.Enum):
 class Port(enum.IntEnum):
     """Execution port of an instruction; each port accepts one at a time."""
 
-    INT = 0  #: integers, branches, products
+    INT = 0  #: integers, branches, products, votes and shuffles
     FP32 = 1  #: fused multiply-add, comparisons, conversions
     DIVIDE = 2  #: quotients, remainders, square roots
     SPECIAL = 3  #: special functions; operations are those of `SpecialFunction`
@@ -85,6 +87,19 @@ class IntegerOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     BGE = 21
     BLTU = 22
     BGEU = 23
+    # Votes of the active threads with bit 0 of a, and shuffles of a by b; bits 2:0 are funct3.
+    VOTE_ALL = 24
+    VOTE_ANY = 25
+    VOTE_UNI = 26
+    VOTE_BALLOT = 27
+    SHFL_UP = 28
+    SHFL_DOWN = 29
+    SHFL_BFLY = 30
+    SHFL_IDX = 31
+
+
+#: Operations of `Port.INT` on the values of other threads of the warp.
+EXCHANGES = tuple(one for one in IntegerOperation if one >= IntegerOperation.VOTE_ALL)
 
 
 class FloatOperation(enum.IntEnum, shape=OPERATION_WIDTH):
@@ -339,7 +354,7 @@ HGMMA_GROUPS = RegisterGroups(
 PORTS: dict[Port, PortInfo] = {
     Port.INT: PortInfo(
         name="integer unit",
-        units=(Unit.INT, Unit.BRANCH, Unit.MULTIPLY),
+        units=(Unit.INT, Unit.BRANCH, Unit.MULTIPLY, Unit.EXCHANGE),
         operations=IntegerOperation,
         operands=2,
         latency=Latency.FIXED,

@@ -22,6 +22,10 @@ class Reason(enum.Enum):
     UNKNOWN_CSR = (Cause.ILLEGAL_INSTRUCTION, "CSR {first:#x} does not exist")
     READ_ONLY_CSR = (Cause.ILLEGAL_INSTRUCTION, "CSR {first:#x} is read-only")
     TENSOR = (Cause.ILLEGAL_INSTRUCTION, "this core does not have this tensor instruction")
+    EXCHANGE = (
+        Cause.ILLEGAL_INSTRUCTION,
+        "this core has no votes and shuffles: set core.warp_operations",
+    )
     ACCUMULATOR = (
         Cause.ILLEGAL_INSTRUCTION,
         "the accumulator must be x0 to x{second}, not x{first}",

@@ -6,7 +6,8 @@ from ...base.native_interface import NativeInterface, NativeStructure
 from ...hw.arith.dot_product.config import DotProductConfig
 from ...hw.config import CoreConfig, MachineConfig
 from ...hw.config.tensor import TensorNumerics
-from .styles.registry import STYLES, unit_bit
+from .styles.registry import STYLES
+from .table import units_of
 
 __all__ = ["ISS", "NATIVE", "native_config", "native_numerics"]
 
@@ -58,7 +59,7 @@ def native_config(
         thread_width=core.thread_width,
         stack_depth=core.stack_depth,
         follows_last_lane=core.divergent_branch == "vortex",
-        unit=0 if tensor is None else unit_bit(type(tensor)),
+        units=units_of(core),
         numerics=native_numerics(tensor or TensorNumerics()),
         **({} if tensor is None else STYLES[type(tensor)].fields(tensor)),
         barriers=config.barriers,

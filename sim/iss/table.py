@@ -8,13 +8,15 @@ from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
-from ...hw.isa.operations import Port
+from ...hw.isa.operations import EXCHANGES, Port
 from .faults import REASONS
 from .outcome import STOPS
 from .styles.registry import STYLES, unit_bit
 
-__all__ = ["camel", "header"]
+__all__ = ["camel", "header", "units_of"]
 
+#: Bit of votes and shuffles in the patterns of instructions, after those of tensor units.
+EXCHANGE_UNIT = 1 << len(STYLES)
 #: Constants that the model uses: of the address map, and of the styles of tensor units.
 ADDRESSES = (
     *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "MATRIX_BASE"),
@@ -23,12 +25,16 @@ ADDRESSES = (
     *("COUNTER_DUMP", "COUNTER_DUMP_BYTES"),
 )
 CONSTANTS = {name: getattr(address_map, name) for name in ADDRESSES}
+CONSTANTS["EXCHANGE_UNIT"] = EXCHANGE_UNIT
 for style in STYLES.values():
     CONSTANTS |= style.constants
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
-#: A core without a tensor unit, and one with wide groups of registers.
-PLAIN, WIDE = PipelineConfig(), PipelineConfig(threads=32)
+#: A core without optional units, and one with wide groups of registers.
+PLAIN, WIDE = (
+    PipelineConfig(warp_operations=False),
+    PipelineConfig(warp_operations=False, threads=32),
+)
 ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
 HEAD = """\
 // Generated from the instruction table and the address map.
@@ -79,10 +85,18 @@ def immediate_decoder(instructions: Mapping[str, Instruction]) -> str:
 
 
 def units(rule: Rule | None) -> int:
-    """Return the bits of the tensor units that an instruction needs, 0 if it needs none."""
+    """Return the bits of the optional units that have an instruction, 0 if every core has it."""
     if rule is None or PLAIN.executes(rule.port, rule.operation):
         return 0
+    if rule.port is Port.INT and rule.operation in EXCHANGES:
+        return EXCHANGE_UNIT
     return sum(unit_bit(kind) for kind in STYLES if kind.executes(rule.port, rule.operation))
+
+
+def units_of(core: PipelineConfig) -> int:
+    """Return the bits of the optional units of a core."""
+    tensor = 0 if core.tensor is None else unit_bit(type(core.tensor))
+    return tensor | EXCHANGE_UNIT * core.warp_operations
 
 
 def begins_product(rule: Rule | None) -> bool:
@@ -150,7 +164,7 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
         + "struct ResultGroup {\n    uint8_t size, first;\n    bool is_encoded, is_selected;\n};\n"
         + "struct Pattern {\n    uint32_t mask, match;\n    Op op;\n    Immediate immediate;\n"
         + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n"
-        + "    uint32_t units;  // bits of tensor units, 0 if it needs none\n"
+        + "    uint32_t units;  // bits of optional units that have it, 0 if every core does\n"
         + "    ResultGroup narrow, wide;  // by the width of warps\n    bool reads_groups;\n"
         + "    bool serialises, begins_product, awaits_products;\n};\n"
         + "inline constexpr Pattern kPatterns[] = {\n"

@@ -33,6 +33,7 @@ from spica.hw.core.units.divide.divide_lane import DivideLane, DivideLaneConfig
 from spica.hw.core.units.divide.divide_unit import DivideUnit
 from spica.hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
 from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
+from spica.hw.core.units.integer.exchange import Exchange
 from spica.hw.core.units.integer.integer_lanes import IntegerLanes
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
@@ -58,10 +59,12 @@ class Limits:
     depth: int = DEPTH
 
 
-def of_core(block, cells: int | None, depth: int = DEPTH, *, sram_bits=None, **fields) -> Limits:
+def of_core(
+    block, cells: int | None, depth: int = DEPTH, *, nand2=None, sram_bits=None, **fields
+) -> Limits:
     """Return the limits of a block whose config is a core, by default that of the presets."""
     make = lambda: block(CoreConfig(**fields))  # noqa: E731  # shorter than a function
-    return Limits(make=make, cells=cells, depth=depth, sram_bits=sram_bits)
+    return Limits(make=make, cells=cells, nand2=nand2, depth=depth, sram_bits=sram_bits)
 
 
 def network_of(preset: str, clusters: int) -> ClusterNetwork:
@@ -87,10 +90,12 @@ LIMITS = {
         make=lambda: WarpControl(CoreBlockConfig.of(PRESETS["core"])), cells=600, depth=45
     ),
     "warp_table": of_core(WarpTable, 60, 10),
-    "decode": of_core(Decode, 137, 25),
+    "decode": of_core(Decode, 141, 25),
+    "decode bare": of_core(Decode, 137, 25, warp_operations=False),
     "fetch": of_core(Fetch, 350, 35),
     "warp_fetch": of_core(WarpFetch, 34),  # with the comparison of its warp
-    "front_end": of_core(FrontEnd, 840, 40),
+    "front_end": of_core(FrontEnd, 844, 40),
+    "front_end bare": of_core(FrontEnd, 840, 40, warp_operations=False),
     "front_end two": of_core(FrontEnd, 930, 40, issue_width=2),
     "instruction_buffer": of_core(InstructionBuffer, 250, 35),
     "warp_buffer": of_core(WarpBuffer, 30),  # likewise
@@ -119,6 +124,8 @@ LIMITS = {
     },
     "float_lanes": Limits(make=lambda: FloatLanes(FloatLanesConfig()), cells=600),
     "special_unit": of_core(SpecialUnit, 2030),
+    "exchange": of_core(Exchange, 280, 20, nand2=7300),
+    "exchange of 8 lanes": of_core(Exchange, 750, 25, nand2=29_000, threads=32, integer_lanes=8),
 }
 #: Blocks whose synthesis takes long.
 LARGE = {
@@ -130,11 +137,15 @@ LARGE = {
     "register_file age": of_core(RegisterFile, 600, 25, bank_arbiter="age", sram_bits=BITS),
     "register_file textbook": of_core(RegisterFile, 1000, 35, **TEXTBOOK, sram_bits=4 * BITS),
     "fp32": of_core(Fp32Unit, 3600),
-    "integer_unit": of_core(IntegerUnit, 540),
-    "integer_unit 2": of_core(IntegerUnit, 590, multiply_latency=2),
-    "integer_unit 4": of_core(IntegerUnit, 560, multiply_latency=4),
-    "integer_unit two lanes": of_core(IntegerUnit, 270, integer_lanes=2),
-    "integer_unit of a thread": of_core(IntegerUnit, 140, warps=1, threads=1),
+    "integer_unit": of_core(IntegerUnit, 820, nand2=160_000),
+    "integer_unit bare": of_core(IntegerUnit, 540, warp_operations=False),
+    "integer_unit 2": of_core(IntegerUnit, 590, multiply_latency=2, warp_operations=False),
+    "integer_unit 4": of_core(IntegerUnit, 560, multiply_latency=4, warp_operations=False),
+    "integer_unit two lanes": of_core(IntegerUnit, 270, integer_lanes=2, warp_operations=False),
+    "integer_unit of a thread": of_core(
+        IntegerUnit, 140, warps=1, threads=1, warp_operations=False
+    ),
+    "exchange 32": of_core(Exchange, 2650, 20, nand2=112_000, threads=32),
     "cluster_network 8": Limits(
         make=lambda: network_of("virgo", 8), cells=2100, nand2=85_000, depth=40
     ),

@@ -128,7 +128,7 @@ def fixed_register(chosen: data.View, field: int, rd: Value, sizes: list[int]) -
 class Decode(SharedBlock):
     """Instruction decoder for one word. Combinational.
 
-    Undefined words, instructions for a port that the core lacks, reserved static rounding modes,
+    Undefined words, instructions that the core lacks, reserved static rounding modes,
     register groups whose encoded register is not a multiple of their size or whose selected
     register does not exist, and failed fetches decode to `ControlOperation.ILLEGAL` with the word
     as ``immediate``; ``a_is_pc`` marks a failed fetch. Immediates are sign-extended and aligned.

@@ -56,6 +56,8 @@ _ARITHMETIC = ("fadd.s", "fsub.s", "fmul.s")
 _ELSEWHERE = {"hgmma_wait": Port.CONTROL}
 #: Port of each unit of the table of ports.
 _PORT_OF = {unit: port for port, info in PORTS.items() for unit in info.units}
+#: Instructions that ignore rs2, as in Vortex, their origin.
+_IGNORING_B = ("vx_split", "vx_vote_all", "vx_vote_any", "vx_vote_uni", "vx_vote_ballot")
 #: Immediates used as operand 1; others belong to addresses, targets and control.
 _OPERAND_IMMEDIATES = ("i", "u", "shamt", "zimm")
 #: Serialising operations: the warp must have nothing in flight, because they rely on completed
@@ -163,6 +165,8 @@ def _operation(instruction: Instruction) -> tuple[Port, int]:
         return port, _RENAMED[name]
     if instruction.unit in (Unit.FP32, Unit.SFU) and name not in _FUSED + _ARITHMETIC:
         name = name[1:]
+    if instruction.unit is Unit.EXCHANGE:
+        name = name.removeprefix("f")
     name = name.removeprefix("vx_").removesuffix(".s").upper()
     if name not in operations.__members__:  # an immediate form
         name = name.removesuffix("I")
@@ -174,9 +178,8 @@ def _rule(instruction: Instruction) -> Rule:
     immediates = [name for name in instruction.operands if name in IMMEDIATES]
     layout = next((name for name in ("s", "b", "u", "j", "csr") if name in immediates), "i")
     registers = instruction.registers
-    # In Vortex, the origin of `vx_split`, the instruction ignores rs2.
-    is_split = port == Port.CONTROL and operation == ControlOperation.SPLIT
-    reads = ("rs1" in registers, "rs2" in registers and not is_split, "rs3" in registers)
+    has_b = "rs2" in registers and instruction.name not in _IGNORING_B
+    reads = ("rs1" in registers, has_b, "rs3" in registers)
     return Rule(
         instruction=instruction, port=port, operation=operation, immediate=layout, reads=reads
     )

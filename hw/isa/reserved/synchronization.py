@@ -3,25 +3,7 @@
 from ..operations import Unit
 from .row import Reserved, word_of
 
-__all__ = ["ATOMICS", "BARRIERS", "EXCHANGES", "FENCES", "PATHS", "WAITS"]
-
-#: Votes and shuffles, with the words of Vortex v3. Its compiler gives votes x0 as rs2.
-EXCHANGES = tuple(
-    Reserved(name, Unit.INT, word_of(0x0B, funct3, 1), "rd, rs1, rs2", meaning=meaning)
-    for funct3, (name, meaning) in enumerate(
-        {
-            "vx_vote_all": "rd := 1 if bit 0 of rs1 is set in all active threads, else 0",
-            "vx_vote_any": "rd := 1 if it is set in an active thread, else 0",
-            "vx_vote_uni": "rd := 1 if it is the same in all active threads, else 0",
-            "vx_vote_ballot": "rd := mask of the active threads in which it is set",
-            "vx_shfl_up": "rd := rs1 of the thread b below; rs2 = mask << 12, clamp << 6, b",
-            "vx_shfl_down": "rd := rs1 of the thread b above; rs2 as before",
-            "vx_shfl_bfly": "rd := rs1 of the thread whose number differs in the bits of b; rs2 as "
-            "before",
-            "vx_shfl_idx": "rd := rs1 of thread b; rs2 as before",
-        }.items()
-    )
-)
+__all__ = ["ATOMICS", "BARRIERS", "FENCES", "PATHS", "WAITS"]
 
 #: Divergent paths of a warp. The word of `vx_wsync` is that of Vortex v3.
 PATHS = (

@@ -9,7 +9,6 @@ __all__ = ["GROUPS", "RESERVED", "SPACES", "Space", "find_reserved"]
 
 #: Reserved encodings by the title of their group.
 GROUPS: dict[str, tuple[Reserved, ...]] = {
-    "Votes and shuffles": synchronization.EXCHANGES,
     "Paths": synchronization.PATHS,
     "Waits for unit registers": synchronization.WAITS,
     "Barriers in shared memory": synchronization.BARRIERS,
@@ -97,7 +96,7 @@ SPACES: tuple[Space, ...] = (
     Space(0x0B, range(6), _exactly(0), "warp instructions of Vortex v2"),
     Space(0x0B, _exactly(6), _exactly(0), "asynchronous barriers of Vortex v3", is_ours=False),
     Space(0x0B, _exactly(7), _exactly(0), "`vx_wsync` of Vortex v3", ("Paths",)),
-    Space(0x0B, _ALL3, _exactly(1), "those of Vortex v3", ("Votes and shuffles",)),
+    Space(0x0B, _ALL3, _exactly(1), "votes and shuffles of Vortex v3"),
     Space(0x0B, _ALL3, range(2, 0x40), "Vortex v3, which uses 2 to 4", is_ours=False),
     Space(0x0B, _ALL3, _exactly(0x40), "special functions", growth="two more functions"),
     Space(0x0B, _ALL3, range(0x41, 0x44), "packed conversions"),

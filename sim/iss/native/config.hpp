@@ -12,7 +12,7 @@ extern "C" struct Config {
     uint32_t warp_width, thread_width;  // bits of a warp number and of a thread number
     uint32_t stack_depth;
     uint32_t follows_last_lane;  // a divergent branch follows the last lane instead of faulting
-    uint32_t unit;        // bit of the tensor unit in the patterns of instructions, 0 without one
+    uint32_t units;  // bits of its optional units in the patterns of instructions
     uint32_t unit_words;  // state that the tensor unit has for each warp
     TensorNumerics numerics;  // of tensor instructions
     uint32_t a_row_bytes, b_row_bytes, is_swizzled;  // operands in shared memory

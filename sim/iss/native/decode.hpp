@@ -40,8 +40,8 @@ inline uint8_t destination_row(File file, uint32_t number) {
 }
 
 // Whether this machine has the instruction: those of different tensor units may share words.
-inline bool exists(const Pattern& pattern, uint32_t unit) {
-    return pattern.units == 0 || (pattern.units & unit) != 0;
+inline bool exists(const Pattern& pattern, uint32_t units) {
+    return pattern.units == 0 || (pattern.units & units) != 0;
 }
 
 // Sets the rows of the result; returns whether the first one of an encoded group is a multiple of
@@ -81,8 +81,8 @@ inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
     Decoded decoded{};
     for (const Pattern& pattern : kPatterns) {
         if ((word & pattern.mask) != pattern.match) continue;
-        if (!exists(pattern, config.unit)) {
-            why = Reason::Tensor;
+        if (!exists(pattern, config.units)) {
+            why = pattern.units == EXCHANGE_UNIT ? Reason::Exchange : Reason::Tensor;
             continue;
         }
         uint32_t rd = word >> 7 & 31;

@@ -41,6 +41,7 @@ DISTINCT = {
     "memory_lanes": 2,
     "special_lanes": 4,
     "divide_lanes": 2,
+    "warp_operations": False,
     "multiply_latency": 2,
     "fma_latency": 3,
     "accesses": 8,
@@ -57,6 +58,7 @@ CORES = {
             "memory_lanes": 1,
             "special_lanes": 1,
             "divide_lanes": 2,
+            "warp_operations": True,
         }
     ),
     "tensor": CoreConfig(

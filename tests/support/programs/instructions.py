@@ -41,7 +41,15 @@ def names_of(*units: Unit) -> tuple[str, ...]:
 
 
 #: Instructions that compute, without branches and memory accesses.
-COMPUTING = names_of(*(Unit.INT, Unit.MULTIPLY, Unit.DIVIDE, Unit.FP32, Unit.FP32_DIVIDE, Unit.SFU))
+COMPUTING = names_of(*(
+    Unit.INT,
+    Unit.MULTIPLY,
+    Unit.DIVIDE,
+    Unit.FP32,
+    Unit.FP32_DIVIDE,
+    Unit.SFU,
+    Unit.EXCHANGE,
+))
 
 
 def text_of(instruction: Instruction, registers: dict[str, str], immediates: Iterable[str]) -> str:
@@ -71,12 +79,11 @@ def coincidences(instruction: Instruction) -> Iterator[tuple[list[str], dict[str
             yield [copied(copy, SOURCES[source])], {**registers, source: copy, target: copy}
         if target == "rd":
             yield [], {**registers, "rd": "zero"}
-    if len(sources) > 1:
+    if len(sources) > 1 and len({operand[0] for operand in sources}) == 1:
         first = SOURCES[sources[0]]
         yield [], {**registers, **dict.fromkeys(sources, first)}
-        if {operand[0] for operand in sources} != {"r", "f"}:
-            swapped = (SOURCES[operand] for operand in reversed(sources))
-            yield [], {**registers, **dict(zip(sources, swapped, strict=True))}
+        swapped = (SOURCES[operand] for operand in reversed(sources))
+        yield [], {**registers, **dict(zip(sources, swapped, strict=True))}
     for source in (operand for operand in sources if operand[0] == "r"):
         yield [], {**registers, source: "zero"}
 

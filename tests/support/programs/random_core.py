@@ -38,6 +38,7 @@ INTEGERS = names_of(Unit.INT)
 PRODUCTS = names_of(Unit.MULTIPLY)
 QUOTIENTS = names_of(Unit.DIVIDE)
 SPECIALS = names_of(Unit.SFU)
+EXCHANGES = names_of(Unit.EXCHANGE)
 MODES = ("rne", "rtz", "rdn", "rup", "rmm")
 BRANCHES = ("beq", "bne", "blt", "bge", "bltu", "bgeu")
 IDENTITIES = ("thread_id", "warp_id", "core_id", "mhartid", "num_threads", "thread_mask", "misa")
@@ -171,8 +172,8 @@ class CoreWriter(SimtWriter):
 
     def compute(self):
         """Append a computing instruction, sometimes followed by a fresh operand."""
-        groups = (INTEGERS, PRODUCTS, QUOTIENTS, FLOATS, SPECIALS, COMPUTING)
-        name = self.rng.choice(self.rng.choices(groups, (40, 6, 2, 40, 3, 6))[0])
+        groups = (INTEGERS, PRODUCTS, QUOTIENTS, FLOATS, SPECIALS, EXCHANGES, COMPUTING)
+        name = self.rng.choice(self.rng.choices(groups, (36, 6, 2, 43, 3, 3, 6))[0])
         # Sources first: `recent` must still name the earlier destinations.
         operands = INSTRUCTIONS[name].operands
         texts = [self.operand(operand) for operand in reversed(operands)]

@@ -24,13 +24,15 @@ def shapes(config: PipelineConfig, names: tuple[str, ...]) -> dict[str, ShapeLik
 def operand_beats(config: PipelineConfig) -> BeatsConfig:
     """Return the beats of operations: ``a`` and ``b`` of each thread.
 
-    ``relative`` is pc plus immediate, ``next`` the pc of the following instruction.
+    ``relative`` is pc plus immediate, ``next`` the pc of the following instruction. ``sources`` has
+    operand 0 of all threads of the warp, for votes and shuffles.
     """
     passed = shapes(config, (*PASSED, "operation"))
+    sources = {"sources": data.ArrayLayout(32, config.threads)} if config.warp_operations else {}
     return BeatsConfig(
         threads=config.threads,
         lanes=config.lanes(Port.INT),
-        common=data.StructLayout({**passed, "relative": 32, "next": 32}),
+        common=data.StructLayout({**passed, "relative": 32, "next": 32, **sources}),
         per_thread={"a": 32, "b": 32},
     )
 

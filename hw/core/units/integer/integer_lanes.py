@@ -6,10 +6,11 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ....config import PipelineConfig
 from ....emit.component import Component
+from ....isa.operations import EXCHANGES, Port
 from ....isa.operations import IntegerOperation as Op
-from ....isa.operations import Port
 from ....lib.streams import ResponseSignature
 from .branch import decision_layout
+from .exchange import Exchange
 from .integer_beats import PASSED, operand_beats, slots_config
 from .integer_lane import IntegerLane, LaneControlSignature
 from .multiply_lane import FactorsSignature
@@ -36,6 +37,7 @@ PROPERTIES = {
     "is_inverted": {Op.BNE, Op.BGE, Op.BGEU},
     "is_jump": {Op.JAL, Op.JALR},
     "by_register": {Op.JALR},
+    "is_exchange": set(EXCHANGES),
 }
 
 
@@ -121,6 +123,7 @@ class IntegerLanes(Component):
             # A jump returns the address of the next instruction.
             (is_jump, self.i.payload.common.next.replicate(self.lanes)),
             (is_shift, shifted),
+            *self.exchange(m, operation),
             # Results that arrive late in the cycle are selected last.
             (is_comparison, Cat(Cat(bit, C(0, 31)) for bit in less)),
             (is_sum, sums),
@@ -128,6 +131,15 @@ class IntegerLanes(Component):
             value = Mux(chosen, result, value)
         holds = Mux(tests_equal, equal, less)
         return sums, value, holds ^ is_inverted.replicate(self.lanes)
+
+    def exchange(self, m: Module, operation: Value) -> list[tuple[Value, Value]]:
+        """Return whether the operation is a vote or a shuffle, and its results, if it can be."""
+        if not self.config.warp_operations:
+            return []
+        m.submodules.exchange = exchange = Exchange(self.config)
+        m.d.comb += exchange.i.eq(self.i.payload)
+        (is_exchange,) = properties(m, operation, "is_exchange")
+        return [(is_exchange, Value.cast(exchange.o))]
 
     def compute_lanes(self, m: Module, operation: Value) -> list[data.View]:
         """Return the results of each lane."""

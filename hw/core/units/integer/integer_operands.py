@@ -55,6 +55,8 @@ class IntegerOperands(Component):
             operands.common.next.eq(i.pc + 4),
             *(operands.common[name].eq(i[name]) for name in (*PASSED, "operation")),
         ]
+        if self.config.warp_operations:
+            m.d.comb += operands.common.sources.eq(operands.a)
         connect(m, warp, lane_dispatch.i)
         connect(m, lane_dispatch.o, flipped(self.o))
         return m

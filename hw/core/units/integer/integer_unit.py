@@ -1,4 +1,4 @@
-"""Integer unit: sums, comparisons, shifts, products, branches and jumps of whole warps."""
+"""Integer unit: sums, comparisons, shifts, products, branches, jumps, votes and shuffles."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -31,6 +31,9 @@ class IntegerUnit(SharedBlock):
     The outcome of a branch or jump is valid on `branch` one cycle after the instruction is
     accepted, independent of `o`. Branches and jumps also have a result; that of a jump is the
     return address.
+
+    Votes and shuffles, with `config.warp_operations`, take the beats and the latency of sums: each
+    beat reads the operands of the whole warp, which wait at `i` until the last one.
 
     Parameters
     ----------

@@ -36,6 +36,10 @@ PRODUCTS = ("MUL", "MULH", "MULHSU", "MULHU")
 QUOTIENTS = ("DIV", "DIVU", "REM", "REMU")
 BRANCHES = ("BEQ", "BNE", None, None, "BLT", "BGE", "BLTU", "BGEU")
 FUSED = {0x43: "FMADD", 0x47: "FMSUB", 0x4B: "FNMSUB", 0x4F: "FNMADD"}
+EXCHANGES = ("VOTE_ALL", "VOTE_ANY", "VOTE_UNI", "VOTE_BALLOT")
+EXCHANGES += ("SHFL_UP", "SHFL_DOWN", "SHFL_BFLY", "SHFL_IDX")
+#: The field funct7 of shuffles of float registers.
+FLOAT_SHUFFLES = 0x44
 #: By funct7: names by funct3, or one name if funct3 is the rounding mode.
 FLOATS: dict[int, str | tuple[str, ...]] = {
     0x00: "FADD",
@@ -71,7 +75,7 @@ def decode(
             immediate=word,
             serialises=1,
         )
-    elif word & 0x7F in CUSTOM and rule.instruction.unit is not Unit.WARP:
+    elif word & 0x7F in CUSTOM and rule.instruction.unit not in (Unit.WARP, Unit.EXCHANGE):
         decoded = _by_table(word, pc, rule)
         if groups:
             decoded = _with_groups(word, decoded, groups)
@@ -90,6 +94,8 @@ def _rule_of(word: int, config: PipelineConfig) -> Rule | None:
             return rule
     instruction = find(word)
     if instruction is None or instruction.unit is Unit.TENSOR:
+        return None
+    if instruction.unit is Unit.EXCHANGE and not config.warp_operations:
         return None
     return RULES[instruction.name]
 
@@ -111,7 +117,7 @@ def _by_opcode(word: int, pc: int) -> Decoded:
         0x53: _float,
         0x0F: _system,
         0x73: _system,
-        0x0B: _warp,
+        0x0B: _exchange if word >> 25 else _warp,
     }
     return handlers.get(word & 0x7F, _fused)(word, pc)
 
@@ -325,6 +331,16 @@ def _warp(word: int, pc: int) -> Decoded:
         sources=sources.get(what.name, (rs1, rs2)),
         serialises=int(what.name in ("TMC", "WSPAWN", "BAR")),
     )
+
+
+def _exchange(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    funct3 = word >> 12 & 7
+    what = (Port.INT, IntegerOperation[EXCHANGES[funct3]])
+    is_float = word >> 25 == FLOAT_SHUFFLES
+    rd, rs1 = (number + FLOAT * is_float for number in (rd, rs1))
+    sources = (rs1, rs2) if funct3 >= 4 else (rs1,)
+    return _fields(word, pc, what, rd=rd, sources=sources)
 
 
 def packed(expected: Decoded, config: PipelineConfig | None = None) -> tuple[int, int]:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .....hw.isa.operations import EXCHANGES
 from .....hw.isa.operations import IntegerOperation as Op
+from .exchange import exchange
 
 __all__ = ["Executed", "Warps", "compute", "execute", "is_taken"]
 
@@ -120,6 +122,8 @@ def execute(warps: Warps) -> Executed:
                 goes_to[here] = (a[here] + immediate[here]) & ~np.uint32(1)
             chosen = np.take_along_axis(goes_to[here], last[here], axis=1)
             is_unlike[here] = goes_to[here] != chosen
+        elif operation in EXCHANGES:
+            values[here] = exchange(operation, a[here], b[here], warps.mask[here])
         else:
             values[here] = compute(operation, a[here], b[here])
     return Executed(

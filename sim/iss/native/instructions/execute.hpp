@@ -5,6 +5,7 @@
 #include "instructions/branch.hpp"
 #include "instructions/control.hpp"
 #include "instructions/csr.hpp"
+#include "instructions/exchange.hpp"
 #include "instructions/floating.hpp"
 #include "instructions/integer.hpp"
 #include "instructions/styles/registry.hpp"
@@ -142,6 +143,19 @@ inline bool execute(Step& s) {
         case Op::VxJoin: return join(s);
         case Op::VxBar: return barrier(s);
         case Op::VxPred: return predicate(s);
+
+        case Op::VxVoteAll: return vote(s, [](Ballot v) { return U(v.set == v.active); });
+        case Op::VxVoteAny: return vote(s, [](Ballot v) { return U(v.set != 0); });
+        case Op::VxVoteUni: return vote(s, [](Ballot v) { return U(v.set == 0 || v.set == v.active); });
+        case Op::VxVoteBallot: return vote(s, [](Ballot v) { return v.set; });
+        case Op::VxShflUp: return shuffle(s, shuffle_up);
+        case Op::VxShflDown: return shuffle(s, shuffle_down);
+        case Op::VxShflBfly: return shuffle(s, shuffle_xor);
+        case Op::VxShflIdx: return shuffle(s, shuffle_index);
+        case Op::FshflUpS: return shuffle(s, shuffle_up);
+        case Op::FshflDownS: return shuffle(s, shuffle_down);
+        case Op::FshflBflyS: return shuffle(s, shuffle_xor);
+        case Op::FshflIdxS: return shuffle(s, shuffle_index);
 
         case Op::FrcpS: return map1(s, [](U a) { return special32(Special::Rcp, a); });
         case Op::FrsqrtS: return map1(s, [](U a) { return special32(Special::Rsqrt, a); });

@@ -93,9 +93,26 @@ bool MemoryCheck::move_stack(Step& step) {
     return step.fault_at(Reason::StackExceeded, strayed, end - furthest, furthest, stacks.bytes);
 }
 
+// Marks of a shuffle's result are those of the lanes that it reads.
+void MemoryCheck::shuffle_marks(Step& step, Shuffle kind) {
+    const Decoded& code = step.code;
+    Marks& marks = marks_of(step.warp);
+    const Mark from = marks.has(code.a) ? marks.of(code.a) : Mark{};
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        if (marks.bytes(code.b, lane) != 0) use(step, code.b, lane);
+    });
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        uint32_t source = source_lane(step, kind, lane);
+        Passed passed{from.bytes[source], from.touched[source]};
+        if (passed.bytes == 0) return marks.clear(code.d, lane);
+        marks.set(code.d, lane, passed, from, from.addresses[source]);
+    });
+}
+
 // Finds uses of marked registers, and passes marks on.
 void MemoryCheck::use_marks(Step& step) {
     const Decoded& code = step.code;
+    if (Shuffle kind = shuffle_of(code.op)) return shuffle_marks(step, kind);
     Warp& warp = step.warp;
     Marks& marks = marks_of(warp);
     bool is_store;

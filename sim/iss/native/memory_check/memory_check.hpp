@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "instructions/exchange.hpp"
 #include "memory_check/byte_states.hpp"
 #include "memory_check/marks.hpp"
 #include "races/races.hpp"
@@ -84,6 +85,7 @@ private:
     bool is_below_stack(uint32_t address);
     bool copies_bytes(uint32_t pc, uint32_t size) const;
     bool move_stack(Step& step);
+    void shuffle_marks(Step& step, Shuffle kind);
     void use_marks(Step& step);
     void use(Step& step, uint32_t row, uint32_t lane);
     bool are_written(const PlacedAddresses& placed, uint32_t size) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "instructions/access.hpp"
+#include "instructions/exchange.hpp"
 #include "instructions/shared_operands.hpp"
 #include "machine.hpp"
 
@@ -56,7 +57,12 @@ bool Races::enter(Step& step) {
     if (uint32_t size = access_size(op, is_store)) return access(step, size, is_store);
     Updates& updates = updates_[current_];
     if (op == Op::VxSplit) condition_ = updates.operands(step.code);
-    updates.pass(step.code);
+    // A vote or a shuffle combines what all lanes have loaded.
+    if (is_exchange(op)) {
+        updates.clear(step.code.d);
+    } else {
+        updates.pass(step.code);
+    }
     return true;
 }
 

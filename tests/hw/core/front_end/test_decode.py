@@ -27,6 +27,7 @@ def operands_of(rng, instruction) -> int:
 
 
 PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor=RegisterFedConfig())
+BARE = CoreConfig(warp_operations=False)
 WIDE, HGMMA = (
     CoreConfig(tensor=RegisterFedConfig(), threads=32),
     CoreConfig(tensor=SharedFedConfig()),
@@ -69,22 +70,25 @@ def run(cases, config=PLAIN):
 
 
 @pytest.mark.parametrize(
-    "config", [PLAIN, TENSOR, WIDE, HGMMA], ids=["plain", "tensor", "wide", "hgmma"]
+    "config", [PLAIN, BARE, TENSOR, WIDE, HGMMA], ids=["plain", "bare", "tensor", "wide", "hgmma"]
 )
 @pytest.mark.quick(1)
 def test_instructions_and_random_words(config):
     run([(word, False) for word in words(random.Random(1))], config)
 
 
-@pytest.mark.parametrize("config", [PLAIN, TENSOR, HGMMA], ids=["plain", "tensor", "hgmma"])
+@pytest.mark.parametrize(
+    "config", [PLAIN, BARE, TENSOR, HGMMA], ids=["plain", "bare", "tensor", "hgmma"]
+)
 def test_every_instruction_has_been_decoded_as_itself(config):
-    """Tensor instructions that the core lacks are illegal for the golden model, no others."""
+    """Instructions that the core lacks are illegal for the golden model, no others."""
     for instruction in INSTRUCTIONS.values():
         is_tensor = instruction.unit is Unit.TENSOR
         own = [one for one in RULES.values() if config.executes(one.port, one.operation)]
         tensor = [one.instruction for one in own if one.instruction.unit is Unit.TENSOR]
         matches = any(one.matches(instruction.match) for one in tensor)
         is_illegal = is_tensor and not matches
+        is_illegal |= instruction.unit is Unit.EXCHANGE and not config.warp_operations
         decoded = decode(instruction.match, 0, config=config)
         what = (decoded["port"], decoded["operation"])
         assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_illegal

@@ -5,12 +5,13 @@ import re
 
 import numpy as np
 import pytest
+from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.integer.multiply_lane import MultiplyLaneConfig
+from spica.hw.isa.operations import EXCHANGES, Port
 from spica.hw.isa.operations import IntegerOperation as Op
-from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
 from spica.sim.golden.core.units.integer_unit import BRANCHES, JUMPS, execute
 from support.core.integer_operands import crossed_warps, one_warp, random_warps
@@ -23,6 +24,7 @@ CONFIGS = [
     CoreConfig(warps=2, threads=4, integer_lanes=1, multiply_latency=4),
     CoreConfig(warps=2, threads=3, multiply_latency=2),
     CoreConfig(warps=32, threads=8, integer_lanes=4, multiply_latency=4),
+    CoreConfig(warps=2, threads=32, integer_lanes=8),
 ]
 #: Stall probabilities of input and output, one pair after the other.
 STALLS = [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)]
@@ -132,6 +134,16 @@ def test_random_warps(config):
     check_unit(config, random_warps(config.threads, config.threads, 240), STALLS)
 
 
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
+def test_votes_and_shuffles(config):
+    check_unit(config, random_warps(11, config.threads, 200, EXCHANGES), STALLS)
+
+
+def test_a_unit_without_them_has_none_of_their_hardware():
+    assert "exchange" in rtlil.convert(IntegerUnit(CoreConfig()))
+    assert "exchange" not in rtlil.convert(IntegerUnit(CoreConfig(warp_operations=False)))
+
+
 @pytest.mark.full
 def test_jumps_and_branches():
     config = CoreConfig(warps=2, threads=4)
@@ -139,7 +151,7 @@ def test_jumps_and_branches():
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
-@pytest.mark.parametrize("operation", [Op.ADD, Op.JAL, Op.MULHU])
+@pytest.mark.parametrize("operation", [Op.ADD, Op.JAL, Op.MULHU, Op.VOTE_ALL, Op.SHFL_IDX])
 @pytest.mark.quick(5)
 def test_latency(config, operation):
     dut = IntegerUnit(config)
@@ -177,7 +189,7 @@ def test_latency(config, operation):
 def test_a_beat_in_every_cycle_in_which_no_result_is_refused(config, stall):
     """One more is accepted, since it has a place; `i.ready` does not depend on `o.ready`."""
     dut = IntegerUnit(config)
-    warps = random_warps(9, config.threads, 100, (Op.ADD, Op.XOR, Op.MUL, Op.MULH, Op.BEQ))
+    warps = random_warps(9, config.threads, 100, (Op.ADD, Op.MUL, Op.MULH, Op.BEQ, *EXCHANGES))
     beats = config.threads // config.lanes(Port.INT)
     rng = random.Random(4)
 
