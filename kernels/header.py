@@ -31,6 +31,7 @@ INCLUDED = (
     "spica_divergence.h",
     "spica_launch.h",
     "spica_select.h",
+    "spica_warp.h",
     "spica_special.h",
     "spica_convert.h",
     "spica_math.h",
