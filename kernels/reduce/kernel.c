@@ -69,10 +69,14 @@ SPICA_INLINE void gather(volatile float *words, uint32_t warp, float sum) {
 
 // First warp of a core: the sum of `words`, in lane 0.
 SPICA_INLINE float sum_of_core(volatile float *words) {
-    volatile float *column = words + vx_thread_id(), *tree = column + ROWS * SPICA_THREADS;
+    volatile float *column = words + vx_thread_id();
     float sum = column[0];
 #pragma unroll 8
     for (int row = 1; row < ROWS; row++) sum += column[row * SPICA_THREADS];
+#if SPICA_WARP_OPERATIONS
+    return spica_warp_sumf(sum);
+#else
+    volatile float *tree = column + ROWS * SPICA_THREADS;
     // A warp runs in lockstep: each lane's word is written before its neighbour reads it.
     tree[SPICA_THREADS] = 0.0f;
 #pragma unroll
@@ -82,6 +86,7 @@ SPICA_INLINE float sum_of_core(volatile float *words) {
         sum += tree[step];
     }
     return sum;
+#endif
 }
 
 SPICA_INLINE void reduce(void) {

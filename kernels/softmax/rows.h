@@ -1,5 +1,6 @@
 /* Rows of a matrix, each processed by a warp, BLOCK adjacent columns per iteration; values of the
- * lanes are combined in shared memory. Warps without slots in shared memory take no rows. */
+ * lanes are combined by shuffles. In cores without them they are combined in shared memory, and
+ * warps without slots there take no rows. */
 #ifndef SPICA_KERNELS_ROWS_H
 #define SPICA_KERNELS_ROWS_H
 
@@ -11,15 +12,33 @@ enum {
     BLOCK = UNROLL * SPICA_THREADS,
     WARPS = SPICA_WARPS * SPICA_CORES,
     ROOM = SPICA_SHARED_BYTES / (4 * SPICA_THREADS),
-    WORKERS = WARPS < ROOM ? WARPS : ROOM,
+    WORKERS = SPICA_WARP_OPERATIONS || WARPS < ROOM ? WARPS : ROOM,
 };
 
-_Static_assert(ROOM >= 1, "[larger shared.size] shared memory must hold a word for each lane");
+_Static_assert(SPICA_WARP_OPERATIONS || ROOM >= 1,
+               "[larger shared.size] shared memory must hold a word for each lane");
 
 SPICA_INLINE float add(float a, float b) { return a + b; }
 
-// Combines the values of all lanes; every lane returns the same. A warp runs in lockstep: all lanes
-// write their slots before any is read.
+// Combines the values of all lanes; every lane returns the same.
+#if SPICA_WARP_OPERATIONS
+SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lane,
+                                float (*combine)(float, float)) {
+    (void)slots, (void)lane;
+    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
+#pragma unroll
+        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2)
+            value = combine(value, spica_shuffle_xorf(value, distance, SPICA_THREADS));
+        return value;
+    }
+    float all = spica_shufflef(value, 0, SPICA_THREADS);
+#pragma unroll
+    for (uint32_t other = 1; other < SPICA_THREADS; other++)
+        all = combine(all, spica_shufflef(value, other, SPICA_THREADS));
+    return all;
+}
+#else
+// A warp runs in lockstep: all lanes write their slots before any is read.
 SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lane,
                                 float (*combine)(float, float)) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
@@ -36,5 +55,6 @@ SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lan
     for (uint32_t other = 1; other < SPICA_THREADS; other++) all = combine(all, slots[other]);
     return all;
 }
+#endif
 
 #endif
