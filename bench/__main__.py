@@ -22,6 +22,7 @@ from .target import target_table, targets_of
 NAMES = (
     "area",
     "iss",
+    "warp_operations",
     "fpga",
     "builds",
     "arithmetic",

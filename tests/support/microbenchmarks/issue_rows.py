@@ -12,6 +12,8 @@ __all__ = ["chain_rows", "dual_issue_rows", "issue_rows"]
 LEAST = {
     "sums": 0.98,
     "products": 0.98,
+    "shuffles": 0.98,
+    "votes": 0.98,
     "multiply-adds": 0.98,
     "sums and multiply-adds": 0.98,
     "mixed": 0.98,
@@ -23,6 +25,9 @@ CHAINS = {
     "sum with an immediate": (repeated("addi x10, x10, 1"), Port.INT, 1),
     "sum": (STREAMS["dependent sums"], Port.INT, 2),
     "product": (STREAMS["dependent products"], Port.INT, 2),
+    "shuffle": (STREAMS["dependent shuffles"], Port.INT, 2),
+    "float shuffle": (STREAMS["dependent float shuffles"], Port.INT, 2),
+    "vote": (STREAMS["dependent votes"], Port.INT, 1),
     "multiply-add": (STREAMS["dependent multiply-adds"], Port.FP32, 3),
 }
 
@@ -55,7 +60,16 @@ def issue_rows() -> list[Row]:
         why="a fetch of 4 instructions takes one warp 4 cycles",
         measure=lambda bench: bench.run(STREAMS["sums"], warps=1).ipc,
     )
-    return [*rows, alone]
+    beats = Row(
+        group="issue",
+        name="8 warps of 8 threads on 2 lanes: shuffles",
+        unit="per cycle",
+        limits=(0.245, 0.25),
+        why="4 beats each, without gaps",
+        measure=lambda bench: bench.run(STREAMS["shuffles"]).ipc,
+        change={"threads": 8, "integer_lanes": 2},
+    )
+    return [*rows, alone, beats]
 
 
 def chain_rows() -> list[Row]:
