@@ -51,6 +51,9 @@ MEANINGS = {
     "fshfl_down.s": "as `vx_shfl_down`",
     "fshfl_bfly.s": "as `vx_shfl_bfly`",
     "fshfl_idx.s": "as `vx_shfl_idx`",
+    "vx_wait": "the warp sleeps until the unit register at address rs1 has a value: `running` at "
+    "most rs2; `loads_done`, `stores_done` or `computes_done` at or past rs2, modulo 2^16; only "
+    "with a DMA",
     "fpack.h.s": "fd := fs1 rounded to FP16 in bits 15:0, fs2 in bits 31:16",
     "fpack.bf16.s": "the same in BF16",
     "funpackl.s.h": "fd := the FP16 number in bits 15:0 of fs1",

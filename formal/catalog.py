@@ -12,6 +12,7 @@ from . import (
     row_arbiters,
     scoreboards,
     slices,
+    wait_tables,
     warp_scoreboards,
 )
 
@@ -28,6 +29,7 @@ PROOFS = (
     *prefetchers.PROOFS,
     *combiners.PROOFS,
     *cluster_barriers.PROOFS,
+    *wait_tables.PROOFS,
     *warp_scoreboards.PROOFS,
     *scoreboards.PROOFS,
 )

@@ -11,7 +11,7 @@ from ..hw.isa import memory_map as address_map
 from ..hw.isa.csr import BLOCK_PLACES, COUNTER_PLACES, COUNTERS, CSRS, USED_BLOCKS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
-from ..hw.isa.operations import Unit
+from ..hw.isa.operations import ControlOperation, Port, Unit
 from ..hw.machine.artifacts import sizes as config_sizes
 from ..hw.machine.register_blocks import register_blocks
 from ..hw.styles.registry import TENSOR_STYLES, matrix_style_of
@@ -126,6 +126,9 @@ def encodings(core: PipelineConfig) -> Definitions:
         elif instruction.unit is Unit.EXCHANGE:
             sentence = f"{instruction.name} needs core.warp_operations {NOT_HERE}"
             yield f"lacks_{name}", f'"{sentence}"', ""
+            yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
+        elif rule.port is Port.CONTROL and rule.operation == ControlOperation.WAIT:
+            yield f"lacks_{name}", f'"{instruction.name} needs a DMA {NOT_HERE}"', ""
             yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
         else:
             kinds = (one for one in TENSOR_STYLES if one.executes(rule.port, rule.operation))

@@ -171,7 +171,7 @@ class Cluster(wiring.PureInterface):
         registers += [matrix.registers for matrix in matrices]
         hosts = [flipped(port) for port in self.registers]
         if config.cores:
-            self.add_cores(m, shared, dmas, hosts, registers, sources)
+            self.add_cores(m, shared, dmas, matrices, hosts, registers, sources)
         else:
             connect_all(m, hosts, registers)
             connect_all(m, [bus for dma in dmas for bus in dma.axi], map(flipped, self.masters))
@@ -236,7 +236,14 @@ class Cluster(wiring.PureInterface):
         connect_all(m, [port for dma in dmas for port in dma.write], shared.ports("write"))
 
     def add_cores(
-        self, m: Module, shared: SharedMemory, dmas: list[Dma], hosts, registers, sources
+        self,
+        m: Module,
+        shared: SharedMemory,
+        dmas: list[Dma],
+        matrices: list,
+        hosts,
+        registers,
+        sources,
     ) -> None:
         """Add the cores, what they share, and the multiplexers of the memory masters.
 
@@ -269,6 +276,7 @@ class Cluster(wiring.PureInterface):
         waits: list[Value] = []
         if registers:
             waits += self.add_register_bus(m, hosts, cores, memory_units, registers)
+            self.report_progress(m, cores, dmas, matrices)
         if not config.units:
             self.refuse_commands(m, cores)
         if config.tensor is not None:
@@ -337,6 +345,18 @@ class Cluster(wiring.PureInterface):
             connect_all(m, [core.command for core in cores], bus.command)
             waits += [core.command.valid | ~core.command.ready for core in cores]
         return waits
+
+    def report_progress(
+        self, m: Module, cores: list[Core], dmas: list[Dma], matrices: list
+    ) -> None:
+        """Drive the registers for which warps wait, in the order of `progress_offsets`."""
+        units = [port for dma in dmas for port in dma.progress]
+        units += [matrix.progress for matrix in matrices]
+        values = Cat(Value.cast(unit) for unit in units)
+        for core in cores:
+            m.d.comb += Value.cast(core.progress.values).eq(values)
+            if matrices:
+                m.d.comb += core.progress.is_behind.eq(~core.command.ready)
 
     def refuse_commands(self, m: Module, cores: list[Core]) -> None:
         """Take the command words of the cores as errors."""

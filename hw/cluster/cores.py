@@ -1,5 +1,6 @@
 """Cores of a cluster without memories, with the memory ports of each core as ports."""
 
+from dataclasses import replace
 from typing import Any
 
 from amaranth import *
@@ -68,8 +69,8 @@ class Cores(Component):
 
     Core studies use it: instruction and data ports are ports of the component, so that a
     simulation chooses the memory behind them. A core's clock domain is ``core{c}``; it may be
-    gated while ``core{c}_busy`` is low. The cluster barrier is in ``sync``. There are no matrix
-    units: command words are accepted and dropped.
+    gated while ``core{c}_busy`` is low. The cluster barrier is in ``sync``. There are no units:
+    command words are accepted and dropped, and warps cannot wait for units.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class Cores(Component):
             raise ValueError("cores must be at least 1, not 0")
         if config.core is not None and config.core.tensor_reads:
             raise ValueError("core.tensor must not read shared memory, as there is none")
-        self.config = config
+        self.config = config = replace(config, dma=None, units=())
         ports: dict[str, Any] = {"start": In(1)}
         for domain in core_domains(config):
             ports |= {domain: Out(CoreSignature(config)), f"{domain}_busy": Out(1)}

@@ -5,6 +5,8 @@ from typing import Any, Generic, TypeVar
 
 from amaranth.utils import ceil_log2
 
+from ..isa.memory_map import SHARED_BASE
+from ..isa.progress import WaitKind, progress_offsets
 from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig, PipelineConfig
@@ -19,6 +21,7 @@ __all__ = [
     "DmaBlockConfig",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
+    "ProgressConfig",
     "RunControlConfig",
     "TensorBlockConfig",
     "UnitRegisterBusConfig",
@@ -52,7 +55,8 @@ class DmaBlockConfig:
     fill_bytes : tuple of int
         Bytes of an accumulator row of each matrix unit; 0 for those without loads of D.
     is_multiplexed : bool
-        Whether AXI multiplexers arbitrate the masters between the DMA and cores.
+        Whether AXI multiplexers arbitrate the masters between the DMA and cores, which also wait
+        for its descriptors (``vx_wait``).
 
     """
 
@@ -103,11 +107,14 @@ class MatrixUnitConfig(Generic[Kind]):
     ----------
     matrix : UnitConfig
     shared : SharedPortConfig
+    reports_progress : bool
+        Whether cores wait for the unit (``vx_wait``).
 
     """
 
     matrix: Kind
     shared: SharedPortConfig
+    reports_progress: bool = field(default=False, metadata=OPTIONAL)
 
     @classmethod
     def of(cls, cluster: ClusterConfig, number: int = 0) -> "MatrixUnitConfig[Any]":
@@ -116,7 +123,11 @@ class MatrixUnitConfig(Generic[Kind]):
             raise ValueError(
                 f"number of a matrix unit must be below {len(cluster.units)}, not {number}"
             )
-        return MatrixUnitConfig(matrix=cluster.units[number], shared=cluster.shared.port)
+        return MatrixUnitConfig(
+            matrix=cluster.units[number],
+            shared=cluster.shared.port,
+            reports_progress=cluster.cores > 0,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +236,32 @@ class MemoryUnitConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProgressConfig:
+    """A unit register that warps can wait for.
+
+    Parameters
+    ----------
+    address : int
+        Address of the register for cores.
+    is_counter : bool
+        Whether warps wait until it is at or past a number, rather than at most a number.
+
+    """
+
+    address: int
+    is_counter: bool
+
+    @classmethod
+    def all_of(cls, cluster: ClusterConfig) -> "tuple[ProgressConfig, ...]":
+        """Return the registers of the units of a cluster with a DMA, in the order of the units."""
+        window = SHARED_BASE + cluster.shared.size
+        return tuple(
+            cls(address=window + offset, is_counter=kind is WaitKind.AT_LEAST)
+            for offset, kind in progress_offsets(len(cluster.units))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CoreBlockConfig:
     """A core and its place in the cluster.
 
@@ -241,6 +278,8 @@ class CoreBlockConfig:
         Shared memory, for tensor units that read it; None without them.
     clusters : int
         Clusters of the machine.
+    progress : tuple of ProgressConfig
+        Unit registers that warps can wait for; none without a DMA.
 
     """
 
@@ -250,6 +289,7 @@ class CoreBlockConfig:
     barrier_scope: str
     shared: SharedPortConfig | None = None
     clusters: int = 1
+    progress: tuple[ProgressConfig, ...] = field(default=(), metadata=OPTIONAL)
 
     @classmethod
     def of(cls, cluster: ClusterConfig, clusters: int = 1) -> "CoreBlockConfig":
@@ -261,6 +301,7 @@ class CoreBlockConfig:
             barrier_scope=cluster.barrier_scope,
             shared=cluster.shared.port if core_of(cluster).tensor_reads else None,
             clusters=clusters,
+            progress=() if cluster.dma is None else ProgressConfig.all_of(cluster),
         )
 
 

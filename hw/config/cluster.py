@@ -68,6 +68,9 @@ class ClusterConfig:
             )
         self.require_units()
         self.require_dma()
+        if self.core is not None:
+            core = replace(self.core, awaits_units=self.dma is not None)
+            object.__setattr__(self, "core", core)
 
     def require_dma(self):
         """Raise if there is no DMA and a part of the cluster needs it."""

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 from ..isa.operations import EXCHANGES, PORTS, ControlOperation, Port, groups_of
 from .cache import CacheConfig
 from .checks import require_integer
-from .parts import part_of
+from .parts import BOUND, OPTIONAL, part_of
 from .ranges import Choices, Integers, PowersOfTwo, require_ranges
 from .tensor import TensorUnitConfig
 
@@ -69,6 +69,9 @@ class PipelineConfig:
         Latency of a fused multiply-add in cycles.
     accesses : int
         Loads and stores of a core in flight at a time.
+    awaits_units : bool
+        Whether warps can wait for units of the cluster (``vx_wait``): set by the cluster, if it
+        has a DMA.
 
     """
 
@@ -94,6 +97,7 @@ class PipelineConfig:
     multiply_latency: Annotated[int, Integers(2, 4)] = 3
     fma_latency: Annotated[int, Integers(3, 6)] = 4
     accesses: Annotated[int, PowersOfTwo(1, 32)] = 32
+    awaits_units: bool = field(default=False, metadata=BOUND | OPTIONAL)
 
     def __post_init__(self):
         require_ranges(self)
@@ -132,6 +136,8 @@ class PipelineConfig:
         """Return whether the core has an operation of a port."""
         if port is Port.INT and operation in EXCHANGES:
             return self.warp_operations
+        if port is Port.CONTROL and operation == ControlOperation.WAIT:
+            return self.awaits_units
         is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
         if port is Port.TENSOR or is_wait:
             return self.tensor is not None and self.tensor.executes(port, operation)

@@ -3,11 +3,13 @@
 from dataclasses import fields
 from typing import Any, TypeVar
 
-__all__ = ["OPTIONAL", "part_of"]
+__all__ = ["BOUND", "OPTIONAL", "part_of"]
 
 #: Metadata of a field that is an option of a block: a config has the name that it would have
 #: without the field while the field has its default (`describe`).
 OPTIONAL = {"optional": True}
+#: Metadata of a field that the config around it sets: it is no setting.
+BOUND = {"bound": True}
 
 Part = TypeVar("Part")
 

@@ -9,6 +9,7 @@ from .checks import require_choice
 from .formats import FORMATS
 from .memory import SharedMemoryConfig
 from .numerics import NUMERICS, TREES, Offer
+from .parts import BOUND
 from .ranges import Choices, require_ranges
 
 __all__ = [
@@ -112,7 +113,7 @@ class TensorUnitConfig(TensorNumerics, ABC):
     #: Whether a warp continues while its products are computed, and awaits them by an instruction.
     is_asynchronous: ClassVar[bool] = False
 
-    threads: int = field(default=8, metadata={"bound": True})
+    threads: int = field(default=8, metadata=BOUND)
 
     @classmethod
     def of(cls, tensor: "TensorUnitConfig | None") -> Self:

@@ -53,6 +53,7 @@ class Core(SharedBlock):
         Index of this core in its cluster.
     launch : In(LaunchSignature(config.clusters, config.cores))
         Only with several clusters: warp 0 starts at its entry, otherwise at `ENTRY`.
+    progress : In(ProgressSignature(len(config.progress))), only in a cluster with a DMA
     start : In(1)
         Starts warp 0. The core is idle before; later pulses are ignored.
     fetch, fetched : Out(stream), In(ResponseSignature)
@@ -107,7 +108,6 @@ class Core(SharedBlock):
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control
-
         self.connect_outside(m, front_end, units[Port.MEMORY], control)
         self.report_memory_faults(m, units)
         self.connect_warps(m, front_end, issue, control, counters)
@@ -132,8 +132,8 @@ class Core(SharedBlock):
         self.count(m, counters, issue, collectors, registers, control, writeback)
         probe(m, self.observed, issue, collectors, units, writeback, self.memory_fault)
         if platform is None:
-            empties = self.invalidate | self.invalidate_data
-            m.d.sync += Assert(self.busy | ~empties, "caches must be invalidated only while busy")
+            is_busy = self.busy | ~(self.invalidate | self.invalidate_data)
+            m.d.sync += Assert(is_busy, "caches must be invalidated only while busy")
         return m
 
     def connect_outside(
@@ -153,6 +153,8 @@ class Core(SharedBlock):
             self.invalidate.eq(control.invalidate),
             self.invalidate_data.eq(control.invalidate_data),
         ]
+        if self.config.progress:
+            connect(m, flipped(self.progress), control.progress)
 
     def report_memory_faults(self, m: Module, units: dict[Port, Any]):
         """Report the faults of loads and stores, and those of a tensor unit that reads memory."""
@@ -261,8 +263,7 @@ class Core(SharedBlock):
                 flags.flags.eq(bus.payload.flags),
             ]
             retired = retired + ends(bus)
-        # Registered: there is no time for a wide sum behind the buses.
-        m.d.sync += control.counters.retired.eq(retired)
+        m.d.sync += control.counters.retired.eq(retired)  # no time for a wide sum behind the buses
         m.d.comb += [
             control.counters.busy.eq(counters.was_busy),
             counters.number.eq(control.counters.number),
@@ -281,11 +282,10 @@ class Core(SharedBlock):
     ):
         """Connect events to the counters, and counter values to the monitor."""
         events = counters.events
-        memory = collectors.operation[Port.MEMORY]
         m.d.comb += [
             counters.slots.eq(issue.slots),
             events.operations.eq(Cat(begins(operation) for operation in collectors.operation)),
-            events.is_store.eq(is_store(memory.payload.operation)),
+            events.is_store.eq(is_store(collectors.operation[Port.MEMORY].payload.operation)),
             events.memory_request.eq(self.request.valid & self.request.ready),
             events.fetch.eq(self.fetch.valid & self.fetch.ready),
             events.registers.eq(registers.events),

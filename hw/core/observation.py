@@ -68,6 +68,9 @@ class ObservationSignature(wiring.Signature):
     reasons : Out(4 * warps)
         `StallReason` of each warp.
     active, at_barrier : Out(warps)
+    asleep : Out(warps)
+        Those of `at_barrier` that sleep until a unit has made progress. Only in cores that await
+        units.
     fault : Out(FlattenedResponseSignature(fault_layout))
     memory_fault : Out(FlattenedResponseSignature(memory_fault_layout))
     counters : Out(64 * len(COUNTERS))
@@ -81,9 +84,11 @@ class ObservationSignature(wiring.Signature):
         bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
         partial = {"partial": Out(1).array(config.writeback_buses)} if config.group_sizes else {}
         multiplies = {"multiplies": Out(1)} if config.tensor is not None else {}
+        asleep = {"asleep": Out(config.warps)} if config.awaits_units else {}
         super().__init__({
             **partial,
             **multiplies,
+            **asleep,
             "collected": Out(collected).array(config.issue_width),
             "dispatched": Out(place).array(len(config.ports)),
             "offered": Out(place).array(len(config.ports)),
@@ -135,6 +140,8 @@ def probe(
             ]
     if "multiplies" in observed.signature.members:
         m.d.comb += observed.multiplies.eq(units[Port.TENSOR].events.active)
+    if "asleep" in observed.signature.members:
+        m.d.comb += observed.asleep.eq(units[Port.CONTROL].asleep)
     flatten(m, units[Port.CONTROL].fault, observed.fault)
     flatten(m, memory_fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):

@@ -8,7 +8,9 @@ __all__ = ["PART_FIELDS", "part_config"]
 
 #: Fields that each part depends on, by class. A part that is not listed depends on all.
 PART_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "FrontEnd": ("warps", "issue_width", "instruction_buffer", "warp_operations"),
+    "FrontEnd": (
+        *("warps", "issue_width", "instruction_buffer", "warp_operations", "awaits_units"),
+    ),
     "Issue": (
         *("warps", "threads", "scheduler", "issue_width", "snoop", "writeback_buses"),
         *("integer_lanes", "fp32_lanes", "fma_latency"),
@@ -23,7 +25,7 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
         "writeback_buses",
     ),
     "Writeback": ("warps", "threads", "writeback_buses"),
-    "WarpControl": ("warps", "threads", "divergent_branch", "writeback_buses"),
+    "WarpControl": ("warps", "threads", "divergent_branch", "writeback_buses", "awaits_units"),
     "CoreCounters": ("threads", "issue_width", "banks", "collectors", "writeback_buses"),
     "IntegerUnit": ("warps", "threads", "integer_lanes", "warp_operations", "multiply_latency"),
     "Fp32Unit": ("warps", "threads", "fp32_lanes", "fma_latency"),

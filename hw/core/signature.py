@@ -18,6 +18,7 @@ from ..lib.streams import ResponseSignature
 from ..styles.registry import tensor_style_of
 from .control.barrier import ClusterBarrierSignature
 from .control.faults import fault_layout
+from .control.wait_table import progress_ports
 from .launch import core_shape, launch_ports
 from .observation import ObservationSignature
 
@@ -46,6 +47,7 @@ def core_members(config: CoreBlockConfig) -> dict[str, Any]:
         **tensor,
         "number": In(core_shape(config.cores)),
         **launch_ports(config),
+        **progress_ports(config),
         "start": In(1),
         "fetch": Out(stream.Signature(fetch_request_layout(core))),
         "fetched": In(ResponseSignature(fetch_response_layout(core))),

@@ -9,13 +9,14 @@ __all__ = ["WarpStateSignature"]
 
 
 class WarpStateSignature(wiring.Signature):
-    """State of the warps: active threads, waits at barriers, starts and resumptions.
+    """State of the warps: active threads, waits, starts and resumptions.
 
     Members
     -------
     masks : Out(ArrayLayout(threads, warps))
         Active threads of each warp.
     at_barrier : Out(warps)
+        Warps that wait at a barrier or sleep until a unit has made progress.
     started : Out(warps)
         Warps that start; active from the next cycle on.
     resume : Out(warps)

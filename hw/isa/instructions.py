@@ -239,7 +239,7 @@ def _packed() -> list[Instruction]:
 
 
 def _warp() -> list[Instruction]:
-    """Return the Vortex v2.x instructions: masks, warps, divergence, barriers."""
+    """Return the Vortex v2.x instructions, masks, warps, divergence, barriers, and ``vx_wait``."""
     syntaxes = {
         "vx_tmc": "rs1",
         "vx_wspawn": "rs1, rs2",
@@ -249,10 +249,11 @@ def _warp() -> list[Instruction]:
         "vx_bar": "rs1, rs2",
         "vx_pred": "rs1, rs2",
     }
-    return [
+    vortex = [
         Instruction(name, Unit.WARP, _word(0x0B, funct3), syntax)
         for funct3, (name, syntax) in enumerate(syntaxes.items())
     ]
+    return [*vortex, Instruction("vx_wait", Unit.WARP, _word(0x5B, 4, 0x10), "rs1, rs2")]
 
 
 def _exchange() -> list[Instruction]:

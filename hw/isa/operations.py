@@ -181,6 +181,7 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     HGMMA_WAIT = 17  #: completes when the products of the warp have
     MRET = 18  #: continues at the address in mepc
     PARTIAL = 19  #: an instruction that needs all threads of its warp, without some of them
+    WAIT = 20  #: sleeps until a unit register has a value
     ILLEGAL = 31  #: no instruction, or one this core does not have
 
 

@@ -33,10 +33,13 @@ def members(part) -> dict[str, typing.Any]:
 
     They are its fields. A field with the metadata ``element`` is replaced by its elements, with
     this name and their number; None stands for the first of no elements. One with the metadata
-    ``variants`` is replaced by its kind and fields, see `variants`.
+    ``variants`` is replaced by its kind and fields, see `variants`. One that the config around it
+    sets is left out.
     """
     parts = {}
     for field in dataclasses.fields(part) if dataclasses.is_dataclass(part) else ():
+        if is_bound(field):
+            continue
         parts |= (
             elements_of(part, field)
             or variants_of(part, field)
@@ -56,10 +59,17 @@ def plain_config(config) -> typing.Any:
         return config
     plain = {}
     for field in dataclasses.fields(config):
+        if is_bound(field):
+            continue
         plain |= variants_of(config, field) or {
             field.name: plain_config(getattr(config, field.name))
         }
     return plain
+
+
+def is_bound(field: dataclasses.Field) -> bool:
+    """Return whether the config around sets the field."""
+    return "bound" in field.metadata
 
 
 def field_range(part, name: str) -> Range | None:

@@ -6,6 +6,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import MatrixUnitConfig
+from ..isa.memory_map import UNIT_REGISTERS
+from ..lib.interfaces.progress import progress_layout
 from ..lib.interfaces.shared_memory import (
     WideReadSignature,
     dma_descriptor,
@@ -38,6 +40,8 @@ def unit_members(config: MatrixUnitConfig, events: data.StructLayout) -> dict[st
         Completions of the descriptors. The last line of D may still be valid at `fill`.
     loading : In(1)
         The DMA executes loads, of any source: it has less bandwidth for results.
+    progress : Out(progress_layout(UNIT_REGISTERS))
+        Its registers for which cores wait, if there are cores.
     busy : Out(1)
         Combinational: the unit needs its clock in this cycle.
     error : Out(1)
@@ -46,7 +50,9 @@ def unit_members(config: MatrixUnitConfig, events: data.StructLayout) -> dict[st
         Events of this cycle, to which the counters of its kind refer.
     """
     shared = config.shared
+    progress = {"progress": Out(progress_layout(UNIT_REGISTERS))} if config.reports_progress else {}
     return {
+        **progress,
         "registers": In(RegisterSignature(8)),
         **{
             port: Out(WideReadSignature(shared, nbytes))

@@ -48,48 +48,31 @@ SPICA_INLINE GemmBegun gemm_begin(const Gemm *from, const Gemm *gemm)
     return begun;
 }
 
-#if SPICA_CORES > 1
-/* Waits until no command is running, like virgo_fence(0). Three loads are on their way at a time,
- * each delayed to the former by a multiplication by 1, so the end is seen earlier by up to two
- * thirds of a load's latency. On one core it costs more than it gains: buffers follow the program
- * in memory, and its size moves them. */
-static __attribute__((noinline)) void gemm_fence(void)
+/* Sleeps until no command is running. */
+SPICA_INLINE void gemm_fence(void)
 {
-    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
-    uint32_t first = *address;
-    __asm__ volatile("mul %0, %0, %1" : "+r"(address) : "r"(1));
-    uint32_t second = *address;
-    __asm__ volatile("mul %0, %0, %1" : "+r"(address) : "r"(1));
-    uint32_t third = *address;
-    while (first != 0) {
-        first = *address;
-        if (second == 0)
-            break;
-        second = *address;
-        if (third == 0)
-            break;
-        third = *address;
-    }
+    virgo_fence(0);
 }
-#else
-#define gemm_fence() virgo_fence(0)
-#endif
 
-/* Instantiates both plans, one branch each. The first compute precedes the choice. */
-SPICA_INLINE void gemm_command(const Gemm *gemm, GemmBegun begun)
+/* Instantiates both plans, one branch each. The first compute precedes the choice. If the cores finish
+ * C, they share the divider, so the compiler must not move the divisions of the plan before it. */
+SPICA_INLINE void gemm_command(const Gemm *first, GemmBegun begun)
 {
-    GemmTarget target = gemm_target(gemm);
+    GemmTarget target = gemm_target(first);
     GemmKnown known = {.loads_done = begun.loads, .computes_done = begun.computes};
-    gemm_multiply_first(gemm, &target, &known);
-    int keeps_b = gemm_keeps_b(gemm);
+    gemm_multiply_first(first, &target, &known);
+    Gemm gemm = *first;
+    if (GEMM_FINISHED)
+        __asm__ volatile("" : "+r"(gemm.m), "+r"(gemm.n), "+r"(gemm.k));
+    int keeps_b = gemm_keeps_b(&gemm);
     if (GEMM_LOADERS && keeps_b)
-        gemm_multiply_all(gemm, begun, target, known, 1);
+        gemm_multiply_all(&gemm, begun, target, known, 1);
     else if (GEMM_LOADERS)
-        gemm_multiply_all(gemm, begun, target, known, 0);
+        gemm_multiply_all(&gemm, begun, target, known, 0);
     else if (keeps_b)
-        gemm_do_all(gemm, begun, target, known, 1);
+        gemm_do_all(&gemm, begun, target, known, 1);
     else
-        gemm_do_all(gemm, begun, target, known, 0);
+        gemm_do_all(&gemm, begun, target, known, 0);
     gemm_fence();
 }
 

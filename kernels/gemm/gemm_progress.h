@@ -26,17 +26,20 @@ SPICA_INLINE void gemm_record_started(GemmHanded *handed, uint32_t started)
     handed->started = started;
 }
 
-/* Releases the cores if the tile they wait for is ready. */
-SPICA_INLINE void gemm_poll(GemmHanded *handed)
+/* Releases the cores if the tile they wait for is ready; otherwise sleeps until a command has
+ * ended, unless the caller also waits for loads. */
+SPICA_INLINE void gemm_poll(GemmHanded *handed, int waits_for_loads)
 {
-    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
     /* Among the running commands, the one that is not a compute is the tile. It is read before the
      * number of finished computes, so the tile can only appear to run longer than it does. */
-    uint32_t running = virgo_look_again(&address);
+    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
+    uint32_t running = waits_for_loads ? virgo_look_again(&address) : *address;
     uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     if (running <= handed->started - done) {
         gemm_barrier();
         handed->is_awaited = 0;
+    } else if (!waits_for_loads) {
+        vx_wait(SPICA_OF_UNIT(MATRIX, RUNNING), running - 1);
     }
 }
 
@@ -44,7 +47,7 @@ SPICA_INLINE void gemm_poll(GemmHanded *handed)
 SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t count)
 {
     while (handed->is_awaited && (int32_t)(spica_load_register(counter) - count) < 0)
-        gemm_poll(handed);
+        gemm_poll(handed, counter != SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     return virgo_await(counter, count);
 }
 
@@ -52,7 +55,7 @@ SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t c
 SPICA_INLINE void gemm_hand_over(GemmHanded *handed)
 {
     while (handed->is_awaited)
-        gemm_poll(handed);
+        gemm_poll(handed, 0);
 }
 
 /* Stores a tile of C to shared memory for the cores, as soon as they have read the previous one. */
@@ -116,8 +119,8 @@ SPICA_INLINE void gemm_await_loads(GemmKnown *known, uint32_t count)
 SPICA_INLINE void gemm_await_computes(GemmKnown *known, uint32_t count)
 {
     if ((int32_t)(count - known->computes_done) > 0)
-        known->computes_done = gemm_wait(
-            &known->handed, SPICA_CONSTANT(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE)), count);
+        known->computes_done =
+            gemm_wait(&known->handed, SPICA_OF_UNIT(MATRIX, COMPUTES_DONE), count);
 }
 
 #endif

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
+from ...hw.isa.instructions import INSTRUCTIONS
 from ...hw.isa.operations import PORTS, Port
 from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ...kernels.program import Program
@@ -51,6 +52,7 @@ CONTROL_FAULTS = {
     FaultCause.BARRIER_FULL: "arrival at a barrier that is already complete",
     FaultCause.WSPAWN_COUNT: "more warps started than the core has",
     FaultCause.NO_PRODUCT: "wait for products of a warp that has started none",
+    FaultCause.NO_PROGRESS: "wait for an address that is no register to wait for",
     FaultCause.INACTIVE_THREADS: "tensor instruction with inactive threads",
 }
 MEMORY_FAULTS = {
@@ -166,7 +168,7 @@ def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]
             "warps": [
                 {
                     "warp": warp,
-                    "waits": WAITS[StallReason(state.reason[warp])],
+                    "waits": wait_of(state.reason[warp], locator.program, state.pc[warp]),
                     "instructions_under_way": state.under_way[warp],
                     "last_issued": state.pc[warp],
                     "unit": PORTS[Port(state.port[warp])].name,
@@ -175,6 +177,15 @@ def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]
                 for warp in warps
             ],
         }
+
+
+def wait_of(reason: int, program: Program, pc: int) -> str:
+    """Return the state of a warp as text, by its stall reason and its last instruction."""
+    word = program.word_at(pc)
+    is_wait = word is not None and INSTRUCTIONS["vx_wait"].matches(word)
+    if reason == StallReason.BARRIER and is_wait:
+        return "sleeps until a unit has made progress"
+    return WAITS[StallReason(reason)]
 
 
 def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:

@@ -20,6 +20,11 @@ from .source_locations import Locator
 
 __all__ = ["ProgramError", "explain"]
 
+#: Sentence of a deadlock, by whether a warp waits for a unit.
+DEADLOCKS = {
+    False: "deadlock: every warp that has not ended waits at a barrier",
+    True: "deadlock: every warp that has not ended waits at a barrier or for a unit",
+}
 #: Instructions listed before a faulting one.
 SHOWN = 7
 
@@ -59,7 +64,8 @@ def explain(
         strays = strayed(memory_layout, fault.core, fault.warp, state, fault)
         return result | explain_fault(iss, locator, memory_layout, fault) | strays
     if outcome.stop is StopReason.DEADLOCK:
-        sentence = "deadlock: every warp that has not ended waits at a barrier"
+        states = [state for _, _, state in warps_of(iss, memory_layout)]
+        sentence = DEADLOCKS[any(state.sleeps for state in states)]
     else:
         sentence = "the limit was reached before the program ended"
     groups: dict[str, dict[str, Any]] = {}
@@ -211,6 +217,7 @@ def where_it_stands(
         return {
             "does": "waits",
             "barrier": barrier_of(state, history[-1][1]),
+            "unit": state.waits if state.sleeps else None,
             "location": locator.latest(pcs),
         }
     # An instruction that occurs twice in the history is part of a loop.

@@ -14,7 +14,7 @@ from .register_use import register_use
 
 __all__ = ["POLLING", "FunctionProfile", "Profiling", "function_of", "polled"]
 
-#: Functions of the runtime, and of products, in which a warp polls a register.
+#: Functions of the runtime, and of products, in which a warp waits for a unit, or polls a register.
 POLLING = (
     *("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait"),
     "gemm_fence",
@@ -42,7 +42,8 @@ class FunctionProfile:
 class Profiling:
     """Profiles of all cores of a harness, from now until the cores restart.
 
-    The cycles between two instructions of a warp count for the second. An inlined instruction
+    The cycles between two instructions of a warp count for the second, those of a wait at a barrier
+    or for a unit for the instruction that waits. An inlined instruction
     counts for the innermost function of `POLLING` around it, else for the outermost function,
     which contains its code.
 

@@ -46,10 +46,14 @@ class DeviceLink:
         def read(offset: int, value: Any) -> None:
             value[0] = devices.read(offset) & 0xFFFF_FFFF
 
+        def wait(offset: int, n: int, sleep: Any) -> None:
+            sleep[0] = devices.wait(offset, n)
+
         self.callbacks = ISS.structure("Devices")(
             read=lambda offset, value: guard.run(read, offset, value),
             write=lambda offset, data: guard.run(devices.write, offset, data),
             cisc=lambda word: guard.run(devices.cisc, word),
+            wait=lambda offset, n, sleep: guard.run(wait, offset, n, sleep),
         )
 
     def finish(self) -> bool:

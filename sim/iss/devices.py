@@ -6,13 +6,16 @@ from typing import Any
 
 from ...hw.config import DmaBlockConfig, MachineConfig, MatrixUnitConfig
 from ...hw.isa.memory_map import SHARED_BASE, UNIT_REGISTERS, numbered
+from ...hw.isa.progress import PROGRESS, WaitKind
 from ...hw.machine.register_blocks import unit_blocks
+from ..golden.core.control.wait_table import condition_holds
 from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
 from .device.dma import DmaDevice
 from .device.memory import DeviceMemory, Memory
 from .device.unit_models import UNIT_MODELS
 from .device.work_queue import KINDS, SCHEDULES, Agenda, DeviceFault, Watcher
+from .native_types import ISS
 
 __all__ = ["SCHEDULES", "UNIT_SHIFT", "DeviceFault", "Devices"]
 
@@ -22,6 +25,9 @@ POLLED = dict.fromkeys((*DMA_STATUS, "busy", "running"), KINDS) | {
     "stores_done": ("store",),
     "computes_done": ("compute",),
 }
+CONDITIONS = {WaitKind.AT_MOST: "at most", WaitKind.AT_LEAST: "at or past"}
+#: States of a sleeping warp.
+SLEEP = ISS.enumeration("Sleep")
 #: Bits of a command word that name the matrix unit.
 UNIT_SHIFT, UNIT_MASK = 5, 3
 
@@ -127,6 +133,19 @@ class Devices:
             self.agenda.after_poll()
         return value
 
+    def wait(self, offset: int, n: int) -> int:
+        """Return the `Sleep` of the C++ of a warp that waits until a register reaches `n`."""
+        unit, name = self.find(offset)
+        self.agenda.before_access()
+        is_counter = PROGRESS[name] is WaitKind.AT_LEAST
+        if condition_holds(self.units[unit].read(name), n, is_counter=is_counter):
+            self.agenda.report_awaited(unit, POLLED[name])
+            return SLEEP["Over"]
+        if self.idle:
+            return SLEEP["Stuck"]
+        self.agenda.after_poll()
+        return SLEEP["Pending"]
+
     def write(self, offset: int, data: int):
         """Write the register at `offset` of the window."""
         unit, name = self.find(offset)
@@ -176,6 +195,11 @@ class Devices:
         for number, matrix in enumerate(self.matrices):
             values[f"{numbered('matrix', number)}_error_word"] = matrix.read("error_word")
         return values
+
+    def describe_wait(self, offset: int, n: int) -> str:
+        """Return the wait of a warp for the register at `offset` as text."""
+        unit, name = self.find(offset)
+        return f"register {unit}_{name}, until it is {CONDITIONS[PROGRESS[name]]} {n}"
 
     def describe(self) -> str:
         """Return progress, pending work and errors of each unit as text."""

@@ -99,6 +99,12 @@ class Reason(enum.Enum):
     )
     ACCESS_RACE = (Cause.RACE, "{sentence}")
     NO_PRODUCT = (Cause.BAD_WAIT, "no hgmma of this warp since its last hgmma_wait")
+    NO_UNITS = (Cause.ILLEGAL_INSTRUCTION, "this machine has no unit to wait for")
+    NO_PROGRESS = (
+        Cause.BAD_WAIT,
+        "0x{address:08x} is not a register to wait for: running, loads_done, stores_done or "
+        "computes_done of a unit",
+    )
     INACTIVE_THREADS = (
         Cause.INACTIVE_THREADS,
         "a tensor instruction needs all {first} threads of its warp, and only these are active: "

@@ -273,6 +273,8 @@ class Iss:
         words = self.warp_words(core, warp)
         head = head_of(words)
         waits = self.waits(core, warp, head.barrier) if head.waiting else ""
+        if head.sleeping:
+            waits = self.devices.describe_wait(head.wait_offset, head.wait_n)
         return warp_state(words, self.core.threads, waits)
 
     def warp_words(self, core: int, warp: int) -> np.ndarray:

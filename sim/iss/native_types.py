@@ -66,6 +66,8 @@ def native_config(
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,
         is_alone=is_alone,
+        awaits_units=core.awaits_units and not is_alone,
+        matrices=len(config.units),
         line_bytes=core.l1d.line_bytes,
         checks_races=checks_races,
         checks_memory=checks_memory,

@@ -202,7 +202,10 @@ class WarpState:
     pc, mask : int
     active : bool
     waits : str
-        Barrier at which the warp waits, as text; empty if it can run.
+        Barrier at which the warp waits, or register for which it sleeps, as text; empty if it can
+        run.
+    sleeps : bool
+        Whether it sleeps until a unit has made progress.
     integers, floats : numpy.ndarray
         uint32, (32, threads).
     fflags, frm, mscratch, mepc : int
@@ -215,6 +218,7 @@ class WarpState:
     mask: int
     active: bool
     waits: str
+    sleeps: bool
     integers: np.ndarray
     floats: np.ndarray
     fflags: int

@@ -9,6 +9,7 @@ from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from ...hw.isa.operations import EXCHANGES, Port
+from ...hw.isa.progress import progress_of
 from .faults import REASONS
 from .outcome import STOPS
 from .styles.registry import STYLES, unit_bit
@@ -28,11 +29,19 @@ CONSTANTS = {name: getattr(address_map, name) for name in ADDRESSES}
 CONSTANTS["EXCHANGE_UNIT"] = EXCHANGE_UNIT
 for style in STYLES.values():
     CONSTANTS |= style.constants
+#: Registers of a DMA port, and of a matrix unit, that warps can wait for.
+PROGRESS_OFFSETS = {
+    name: [registers[register].offset for register in progress_of(registers)]
+    for name, registers in (
+        ("kDmaProgress", address_map.DMA),
+        ("kUnitProgress", address_map.UNIT_REGISTERS),
+    )
+}
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
-#: A core without optional units, and one with wide groups of registers.
+#: A core without optional units but with waits, and one with wide groups of registers.
 PLAIN, WIDE = (
-    PipelineConfig(warp_operations=False),
+    PipelineConfig(warp_operations=False, awaits_units=True),
     PipelineConfig(warp_operations=False, threads=32),
 )
 ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
@@ -203,6 +212,10 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
     constants = "".join(
         f"inline constexpr uint32_t {name} = {value:#x}u;\n" for name, value in CONSTANTS.items()
     )
+    progress = "".join(
+        f"inline constexpr uint32_t {name}[] = {{{', '.join(map(str, offsets))}}};\n"
+        for name, offsets in PROGRESS_OFFSETS.items()
+    )
     reasons = enumeration("Reason", [camel(reason.name) for reason in REASONS], "uint32_t")
     stops = enumeration("StopReason", [camel(stop.name) for stop in STOPS], "uint32_t")
     return (
@@ -212,5 +225,7 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
         + reasons
         + stops
         + constants
+        + "// Registers that warps can wait for, in the block of a unit.\n"
+        + progress
         + "\n}  // namespace spica\n"
     )

@@ -47,6 +47,7 @@ def warp_state(words: np.ndarray, threads: int, waits: str) -> WarpState:
         mask=head.mask,
         active=bool(head.active),
         waits=waits,
+        sleeps=bool(head.sleeping),
         integers=rows[:32].copy(),
         floats=rows[32:].copy(),
         fflags=head.fflags,

@@ -15,7 +15,10 @@ Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
 CAUSES: Causes = (
     (
         FaultCause.ILLEGAL,
-        (Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
+        (
+            *(Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
+            Reason.NO_UNITS,
+        ),
     ),
     (FaultCause.FETCH, (Reason.NOT_PLACED,)),
     (FaultCause.UNKNOWN_CSR, (Reason.UNKNOWN_CSR,)),
@@ -30,6 +33,7 @@ CAUSES: Causes = (
     (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
     (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
     (FaultCause.NO_PRODUCT, (Reason.NO_PRODUCT,)),
+    (FaultCause.NO_PROGRESS, (Reason.NO_PROGRESS,)),
     (FaultCause.INACTIVE_THREADS, (Reason.INACTIVE_THREADS,)),
     (
         MemoryFault.MISALIGNED,

@@ -133,7 +133,7 @@ def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
         of = f" of {unit['cycles']:,} cycles ({name})" if len(units) > 1 else ""
         yield f"Array active: {percent(unit['mac_active'])}{of}"
     if units and result["polling_share"] is not None:
-        yield f"Polling: {percent(result['polling_share'])} of warp time"
+        yield f"Waiting for units: {percent(result['polling_share'])} of warp time"
 
 
 def latency_lines(result: Mapping[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from spica.hw.config import ClusterNetworkConfig, CoreBlockConfig, CoreConfig
 from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.divergence_stack import DivergenceStack
 from spica.hw.core.control.redirects import Redirects
+from spica.hw.core.control.wait_table import WaitTable
 from spica.hw.core.control.warp_control import WarpControl
 from spica.hw.core.control.warp_table import WarpTable
 from spica.hw.core.counters import CoreCounters
@@ -83,6 +84,9 @@ LIMITS = {
     ),
     "cluster_network": Limits(make=lambda: network_of("tiny", 2), cells=75, nand2=2700, depth=10),
     "barrier": Limits(make=lambda: Barrier(small_core(cores=1, warps=8)), cells=110, depth=35),
+    "wait_table": Limits(
+        make=lambda: WaitTable(CoreBlockConfig.of(PRESETS["virgo"])), nand2=3700, depth=25
+    ),
     "barrier 4": Limits(make=lambda: Barrier(small_core(cores=4, warps=8)), cells=110, depth=35),
     "divergence_stack": of_core(DivergenceStack, 60, 20, sram_bits=8 * 8 * (8 + 8 + 30)),
     "redirects": of_core(Redirects, 70, 45),

@@ -38,7 +38,8 @@ def effects_layout(config: PipelineConfig) -> data.StructLayout:
     the thread mask to ``mask``; ``stack`` is the change of the divergence stack, a push of
     ``split``; ``turn`` redirects warps; ``writes_register`` writes ``written`` to the addressed
     control register; ``ends`` ends the run; ``exits`` sets the exit code. The result is
-    ``value``, plus the thread's index with ``per_thread``. Barrier effects are not included.
+    ``value``, plus the thread's index with ``per_thread``. Effects on barriers and on the
+    wait table are not included.
     """
     return data.StructLayout({
         "fault": 1,
@@ -130,6 +131,9 @@ class ControlEffects(SharedBlock):
                 self.access_register(m)
             with m.Case(Operation.END):
                 m.d.comb += o.ends.eq(1)
+            if self.config.awaits_units:
+                with m.Case(Operation.WAIT):
+                    m.d.comb += o.cause.eq(FaultCause.NO_PROGRESS)  # if the wait table refuses
             if self.config.tensor is not None:
                 with m.Case(Operation.PARTIAL):
                     m.d.comb += [o.fault.eq(1), o.cause.eq(FaultCause.INACTIVE_THREADS)]

@@ -15,6 +15,7 @@ from .control_effects import EffectsSignature
 from .control_operand import CSR_WIDTH, control_layout, reduce_operands
 from .divergence_stack import StackChange, StackSignature
 from .redirects import ControlOutcomeSignature
+from .wait_table import WaitArrivalSignature
 from .warp_table import MaskChangeSignature, ThreadMasksSignature
 
 __all__ = ["ControlExecution"]
@@ -51,6 +52,8 @@ class ControlExecution(Component):
     invalidate, invalidate_data : Out(1)
         A fence of instructions, or of data, takes effect.
     divergent_split : Out(1)
+    wait : Out(WaitArrivalSignature(config.core))
+        In cores that await units.
     product, started : In(warps)
         In cores that await products: a product of this warp begins, one-hot; warps that start.
     """
@@ -59,8 +62,10 @@ class ControlExecution(Component):
         self.config = config
         self.shape = shape = config.core
         product = {"product": In(shape.warps), "started": In(shape.warps)}
+        wait = {"wait": Out(WaitArrivalSignature(shape))} if shape.awaits_units else {}
         super().__init__({
             **(product if shape.awaits_products else {}),
+            **wait,
             "i": In(stream.Signature(operation_layout(shape))),
             "o": Out(stream.Signature(result_layout(shape))),
             "effects": Out(EffectsSignature(shape)),
@@ -107,12 +112,29 @@ class ControlExecution(Component):
         self.offer_result(m)
         if self.shape.awaits_products:
             self.track_products(m)
+        if self.shape.awaits_units:
+            self.begin_wait(m)
         return m
 
     @property
     def is_barrier(self) -> Value:
         """Whether the instruction is an arrival at a barrier."""
         return self.instruction.operation == ControlOperation.BAR
+
+    @property
+    def is_wait(self) -> Value:
+        """Whether the instruction begins a wait for a unit, in cores that await units."""
+        return self.instruction.operation == ControlOperation.WAIT
+
+    @property
+    def sleeps(self) -> Value:
+        """Whether the instruction's warp resumes with a release, not with its completion."""
+        return self.is_barrier | self.is_wait if self.shape.awaits_units else self.is_barrier
+
+    def is_refused(self) -> Value:
+        """Return whether the instruction has a fault."""
+        fails = self.effects.effects.fault | (self.is_barrier & self.arrival.refused)
+        return fails | (self.is_wait & self.wait.refused) if self.shape.awaits_units else fails
 
     def read_state(self, m: Module):
         """Read the state of the warp while its instruction is accepted."""
@@ -151,7 +173,7 @@ class ControlExecution(Component):
                 & (arrival.ready | ~self.is_barrier | ~self.is_alive)
                 & (command.ready | ~command.valid)
             ),
-            self.fails.eq(effects.fault | (self.is_barrier & arrival.refused)),
+            self.fails.eq(self.is_refused()),
             self.commits.eq(self.completes & self.is_alive & ~self.fails),
         ]
 
@@ -179,10 +201,8 @@ class ControlExecution(Component):
         instruction, effects, outcome = self.instruction, self.effects.effects, self.outcome
         fault = outcome.fault.payload
         turns_itself = (effects.turn.warps & instruction.warps).any()
-        # A warp at a barrier resumes with its release.
-        is_resumed = self.completes & ~(
-            self.is_alive & (self.fails | self.is_barrier | turns_itself)
-        )
+        # A warp that waits resumes with its release.
+        is_resumed = self.completes & ~(self.is_alive & (self.fails | self.sleeps | turns_itself))
         m.d.comb += [
             outcome.turn.valid.eq(self.commits),
             outcome.turn.payload.eq(effects.turn),
@@ -194,6 +214,9 @@ class ControlExecution(Component):
             fault.lanes.eq(instruction.mask),
             fault.address.eq(instruction.b),
         ]
+        if self.shape.awaits_units:
+            with m.If(self.is_wait):
+                m.d.comb += fault.address.eq(instruction.a)
 
     def offer_result(self, m: Module):
         """Drive the result, or only the completion of an instruction without one."""
@@ -214,6 +237,16 @@ class ControlExecution(Component):
         m.d.comb += Value.cast(result.values).eq(
             value.replicate(threads) | Mux(per_thread, numbers, 0)
         )
+
+    def begin_wait(self, m: Module):
+        """Enter the warp into the wait table."""
+        begins = self.completes & self.is_alive & self.is_wait
+        m.d.comb += [
+            self.wait.warps.eq(Mux(begins, self.instruction.warps, 0)),
+            self.wait.address.eq(self.instruction.a),
+            self.wait.n.eq(self.instruction.b),
+            self.wait.clear.eq(self.arrival.clear),
+        ]
 
     def track_products(self, m: Module):
         """Record which warps have a product that they have not waited for."""

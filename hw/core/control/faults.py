@@ -26,13 +26,14 @@ class FaultCause(enum.IntEnum, shape=4):
     WSPAWN_COUNT = 12  #: more warps than the core has
     NO_PRODUCT = 13  #: a wait for products of a warp that has started none
     INACTIVE_THREADS = 14  #: a tensor instruction of a warp with inactive threads
+    NO_PROGRESS = 15  #: a wait for an address that is no register to wait for
 
 
 def fault_layout(config: PipelineConfig | RunControlConfig) -> data.StructLayout:
     """Return the layout of a fault: the instruction changed no state, and its warp stops.
 
     ``lanes`` is the mask of the threads concerned. ``address`` is the target of a misaligned
-    jump; for other causes it is undefined.
+    jump or of a wait; for other causes it is undefined.
     """
     return data.StructLayout({
         "warp": warp_shape(config),

@@ -20,6 +20,7 @@ from .control_execution import ControlExecution
 from .divergence_stack import DivergenceStack
 from .faults import fault_layout
 from .redirects import Redirects
+from .wait_table import WaitTable, progress_ports
 from .warp_table import WarpTable
 
 __all__ = ["WarpControl"]
@@ -73,6 +74,10 @@ class WarpControl(SharedBlock):
         Fetches, or loads, from the next cycle on must return new data: a fence takes effect.
     divergent_split : Out(1)
         A divergent split is pushed.
+    progress : In(ProgressSignature(len(config.progress)))
+        In cores that await units: their registers.
+    asleep : Out(warps)
+        In cores that await units: warps that sleep until one has made progress.
     product : In(warps)
         In cores that await products: a product of this warp begins, one-hot.
     floats : In(FloatStateSignature(config.core))
@@ -83,8 +88,11 @@ class WarpControl(SharedBlock):
         self.config = config
         self.shape = shape = config.core
         product = {"product": In(shape.warps)} if shape.awaits_products else {}
+        asleep = {"asleep": Out(shape.warps)} if shape.awaits_units else {}
         super().__init__({
             **product,
+            **asleep,
+            **progress_ports(config),
             "core": In(core_shape(config.cores)),
             **launch_ports(config),
             "i": In(stream.Signature(operation_layout(shape))),
@@ -136,9 +144,7 @@ class WarpControl(SharedBlock):
             registers.core.eq(self.core),
             registers.active.eq(table.masks.active),
             table.start.eq(redirects.start),
-            redirects.released.eq(barriers.released),
             self.warps.masks.eq(table.masks.mask),
-            self.warps.at_barrier.eq(barriers.waiting),
             self.warps.resume.eq(redirects.resume),
             self.warps.started.eq(redirects.start),
             self.active.eq(table.masks.active),
@@ -147,9 +153,27 @@ class WarpControl(SharedBlock):
             self.invalidate_data.eq(execution.invalidate_data),
             self.divergent_split.eq(execution.divergent_split),
         ]
+        if shape.awaits_units:
+            self.await_units(m, execution, barriers, redirects)
+        else:
+            m.d.comb += self.warps.at_barrier.eq(barriers.waiting)
+            m.d.comb += redirects.released.eq(barriers.released)
         if shape.awaits_products:
             m.d.comb += [
                 execution.product.eq(self.product),
                 execution.started.eq(redirects.start),
             ]
         return m
+
+    def await_units(
+        self, m: Module, execution: ControlExecution, barriers: Barrier, redirects: Redirects
+    ):
+        """Release the warps that wait at barriers, and those that sleep in the wait table."""
+        m.submodules.waits = waits = WaitTable(self.config)
+        connect(m, execution.wait, waits.arrival)
+        connect(m, flipped(self.progress), waits.progress)
+        m.d.comb += [
+            self.asleep.eq(waits.waiting),
+            self.warps.at_barrier.eq(barriers.waiting | waits.waiting),
+            redirects.released.eq(barriers.released | waits.released),
+        ]

@@ -73,6 +73,7 @@ _DRAINING = (
     ControlOperation.CSRRC,
     ControlOperation.END,
     ControlOperation.HGMMA_WAIT,
+    ControlOperation.WAIT,
 )
 #: Operations that may end the warp: they read the exit code as operand 2.
 _ENDING = (ControlOperation.TMC, ControlOperation.PRED, ControlOperation.END)

@@ -23,7 +23,7 @@ class StallReason(enum.IntEnum, shape=4):
     DRAIN = 6  #: serialisation, or a unit without room: earlier instructions must complete first
     BLOCKED = 7  #: a branch or control instruction has not executed yet
     NO_INSTRUCTION = 8  #: the instruction buffer is empty
-    BARRIER = 9  #: waits at a barrier
+    BARRIER = 9  #: waits at a barrier, or sleeps until a unit has made progress
     IDLE = 10  #: not active
 
 

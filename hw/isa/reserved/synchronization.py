@@ -3,7 +3,7 @@
 from ..operations import Unit
 from .row import Reserved, word_of
 
-__all__ = ["ATOMICS", "BARRIERS", "FENCES", "PATHS", "WAITS"]
+__all__ = ["ATOMICS", "BARRIERS", "FENCES", "PATHS"]
 
 #: Divergent paths of a warp. The word of `vx_wsync` is that of Vortex v3.
 PATHS = (
@@ -36,16 +36,6 @@ PATHS = (
         word_of(0x0B, 2, 0x48),
         "rd",
         meaning="rd := 1 in the first active thread, 0 in the others",
-    ),
-)
-
-WAITS = (
-    Reserved(
-        "vx_wait",
-        Unit.WARP,
-        word_of(0x5B, 4, 0x10),
-        "rs1, rs2",
-        meaning="waits until the unit register at address rs1 has reached rs2",
     ),
 )
 

@@ -10,7 +10,6 @@ __all__ = ["GROUPS", "RESERVED", "SPACES", "Space", "find_reserved"]
 #: Reserved encodings by the title of their group.
 GROUPS: dict[str, tuple[Reserved, ...]] = {
     "Paths": synchronization.PATHS,
-    "Waits for unit registers": synchronization.WAITS,
     "Barriers in shared memory": synchronization.BARRIERS,
     "Groups of copies": copies.GROUPS_OF_COPIES,
     "Fences and clusters of blocks": synchronization.FENCES,
@@ -126,7 +125,7 @@ SPACES: tuple[Space, ...] = (
         ("Barriers in shared memory",),
         "pending counts, arrivals in other scopes",
     ),
-    Space(0x5B, _exactly(4), range(0x10, 0x18), "", ("Waits for unit registers",)),
+    Space(0x5B, _exactly(4), range(0x10, 0x18), "waits for units: `vx_wait`, funct7 0x10"),
     Space(0x5B, _exactly(4), range(0x18, 0x28), "", ("Groups of copies",)),
     Space(0x5B, _exactly(4), range(0x28, 0x38), "", ("Fences and clusters of blocks",)),
     Space(0x5B, _exactly(4), range(0x38, 0x80), ""),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import MatrixUnitConfig
 from ...emit.component import Component
 from ...isa.memory_map import MATRIX
+from ...lib.interfaces.progress import progress_layout
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue
 from ..operation import operation
@@ -49,6 +50,9 @@ class Command(Component):
         A DMA descriptor ended with an error.
     running : Out(4)
         Operations accepted and not yet ended.
+    progress : Out(progress_layout(MATRIX))
+        For cores that wait, if there are any. Its ``running`` counts a command that is being
+        decoded too.
     busy : Out(1)
         An operation or a command is pending.
     refused : Out(1)
@@ -60,7 +64,9 @@ class Command(Component):
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
+        progress = {"progress": Out(progress_layout(MATRIX))} if config.reports_progress else {}
         super().__init__({
+            **progress,
             "registers": In(RegisterSignature(8)),
             "operation": Out(stream.Signature(operation(config))),
             "finished": In(1),
@@ -97,6 +103,8 @@ class Command(Component):
         ]
         error, error_word, computes_done = self.count_and_report(m, decode)
         m.d.comb += self.error.eq(error.any())
+        if self.config.reports_progress:
+            m.d.comb += self.progress.computes_done.eq(computes_done)
         self.serve(
             m,
             decode,
@@ -144,6 +152,8 @@ class Command(Component):
             decode.i.payload.eq(held),
             request.ready.eq(~held_valid),
         ]
+        if self.config.reports_progress:
+            m.d.comb += self.progress.running.eq(self.running + held_valid)
         with m.If(decode.i.ready):
             m.d.sync += held_valid.eq(0)
 

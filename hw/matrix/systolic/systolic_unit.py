@@ -37,7 +37,7 @@ class SystolicUnit(SharedBlock):
         Per column block all its rows. Each row has `columns` results, also if the matrix is
         narrower.
     events : Out(systolic_unit_events)
-    registers, descriptor, fill, done, loading, busy, error
+    registers, descriptor, fill, done, loading, progress, busy, error
         As in `unit_members`.
 
     """
@@ -68,6 +68,8 @@ class SystolicUnit(SharedBlock):
         for name in (*array.flow.operands(matrix), *scale_members(matrix, Out)):
             connect(m, getattr(sequencer, name), getattr(array, name))
         self.fill_rows(m, array, sequencer)
+        if self.config.reports_progress:
+            m.d.comb += self.progress.eq(command.progress)
         m.d.comb += [
             sequencer.in_flight.eq(array.in_flight),
             sequencer.loading.eq(self.loading),

@@ -1,11 +1,15 @@
 """Descriptor port of the DMA: a block of registers and the matrix unit's requests."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
+from ...isa.memory_map import DMA
+from ...lib.interfaces.progress import progress_layout
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor, dma_done
 from ...lib.merge import Merge
 from ...lib.register_bus import RegisterSignature
@@ -44,6 +48,8 @@ class DescriptorPort(SharedBlock):
         All others.
     retired : In(ResponseSignature(dma_retired(config)))
         Each descriptor of this port that completes.
+    progress : Out(progress_layout(DMA))
+        Descriptors of the registers, if there are cores.
     failed : Out(1)
         Any bit of the register `error` is set.
     busy : Out(1)
@@ -52,12 +58,17 @@ class DescriptorPort(SharedBlock):
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config
-        members = {"number": In(port_width(config)), "registers": In(RegisterSignature(8))}
+        members: dict[str, Any] = {
+            "number": In(port_width(config)),
+            "registers": In(RegisterSignature(8)),
+        }
         if config.drain_bytes:
             members |= {
                 "descriptor": In(stream.Signature(dma_descriptor(config.shared))),
                 "done": Out(ResponseSignature(dma_done)),
             }
+        if config.is_multiplexed:
+            members["progress"] = Out(progress_layout(DMA))
         work = stream.Signature(dma_work(config))
         super().__init__(
             members
@@ -107,6 +118,8 @@ class DescriptorPort(SharedBlock):
             writes.i.valid.eq(work.valid & ~is_load),
             work.ready.eq(Mux(is_load, loads.i.ready, writes.i.ready)),
         ]
+        if config.is_multiplexed:
+            m.d.comb += self.progress.eq(registers.progress)
         inputs = [registers.registers.response.valid, self.registers.request.valid]
         inputs += [askers.o.valid, ~check.i.ready, loads.o.valid, writes.o.valid]
         if config.drain_bytes:

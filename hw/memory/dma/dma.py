@@ -73,6 +73,7 @@ class Dma(SharedBlock):
     axi : Out(Axi4Signature).array(config.axi.masters)
     read : Out(WideReadSignature(config.shared, config.axi.beat_bytes)).array(masters)
     write : Out(WideWriteSignature(config.shared, config.axi.beat_bytes)).array(masters)
+    progress : Out(progress_layout(DMA)).array(config.ports), with cores
     busy : Out(1)
         Combinational: a descriptor is held, or any input is valid.
     error : Out(1)
@@ -101,7 +102,6 @@ class Dma(SharedBlock):
         ports = [self.port(m, number) for number in range(config.ports)]
         loads = self.in_turns(m, "loads", [port.load for port in ports])
         writes = self.in_turns(m, "writes", [port.write for port in ports])
-
         contexts = []
         for k in range(config.dma.contexts):
             m.submodules[f"load_{k}"] = context = TransferContext(config)
@@ -147,6 +147,8 @@ class Dma(SharedBlock):
         m.submodules[numbered("port", number)] = port
         connect(m, flipped(self.registers[number]), port.registers)
         m.d.comb += port.number.eq(number)
+        if self.config.is_multiplexed:
+            m.d.comb += self.progress[number].eq(port.progress)
         if self.config.drain_bytes:
             connect(m, flipped(self.descriptor[number]), port.descriptor)
             connect(m, port.done, flipped(self.done[number]))

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import DmaBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import DMA
+from ...lib.interfaces.progress import progress_layout
 from ...lib.interfaces.shared_memory import Direction
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import ResponseSignature
@@ -32,13 +33,17 @@ class DmaRegisters(SharedBlock):
     request : Out(stream.Signature(dma_request(config)))
     retired : In(ResponseSignature(dma_retired(config)))
         Each descriptor of this port that completes, of any requester.
+    progress : Out(progress_layout(DMA))
+        Descriptors of these registers, if there are cores.
     failed : Out(1)
         Any bit of the register `error` is set.
     """
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config
+        progress = {"progress": Out(progress_layout(DMA))} if config.is_multiplexed else {}
         super().__init__({
+            **progress,
             "registers": In(RegisterSignature(8)),
             "request": Out(stream.Signature(dma_request(config))),
             "retired": In(ResponseSignature(dma_retired(config))),
@@ -110,6 +115,12 @@ class DmaRegisters(SharedBlock):
             error.eq(Mux(clears, 0, error) | events),
         ]
         m.d.comb += self.failed.eq(error.any())
+        if self.config.is_multiplexed:
+            m.d.comb += [
+                self.progress.running.eq(running),
+                self.progress.loads_done.eq(loads_done),
+                self.progress.stores_done.eq(stores_done),
+            ]
         with m.If(ends):
             with m.If(retired.direction == Direction.LOAD):
                 m.d.sync += loads_done.eq(loads_done + 1)

@@ -6,8 +6,9 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import DmaBlockConfig
-from ...isa.memory_map import numbered
+from ...isa.memory_map import DMA, numbered
 from ...lib.axi import Axi4Signature
+from ...lib.interfaces.progress import progress_layout
 from ...lib.interfaces.shared_memory import (
     WideReadSignature,
     WideWriteSignature,
@@ -42,6 +43,8 @@ def dma_members(config: DmaBlockConfig) -> dict[str, Any]:
         "error": Out(1),
         "events": Out(dma_events(config)),
     }
+    if config.is_multiplexed:
+        members["progress"] = Out(progress_layout(DMA)).array(config.ports)
     if units:
         descriptor = In(stream.Signature(dma_descriptor(config.shared)))
         members |= {

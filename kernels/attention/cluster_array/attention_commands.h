@@ -134,16 +134,15 @@ SPICA_INLINE uint32_t attention_start_unit(const Attention *attention)
 SPICA_INLINE void attention_await_scores(uint32_t computes, uint32_t later)
 {
     SPICA_IF (vx_thread_id() == 0) {
-        const volatile uint32_t *address =
-            (const volatile uint32_t *)ATTENTION_ANEW(SPICA_OF_UNIT(MATRIX, RUNNING));
-        /* Running commands that are no computes are stores. They are read before the number of
-         * computes done, so that there can only appear to be more. */
-        uint32_t running = *address;
+        const uint32_t address = ATTENTION_ANEW(SPICA_OF_UNIT(MATRIX, RUNNING));
         for (;;) {
+            /* Running commands that are no computes are stores. They are read before the number of
+             * computes done, so that there can only appear to be more. */
+            uint32_t running = spica_load_register(address);
             uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
             if ((int32_t)(running - (computes - done) - later) <= 0)
                 break;
-            running = virgo_look_again(&address);
+            vx_wait(address, running - 1); /* until a command has ended */
         }
     } SPICA_END_IF
 }

@@ -59,8 +59,7 @@ SPICA_INLINE void spica_rocc(uint32_t instruction, uint64_t rs1, uint64_t rs2)
 /* Waits until at most `loops` commands are running. */
 SPICA_INLINE void virgo_fence(uint32_t loops)
 {
-    while (spica_load_register(SPICA_OF_UNIT(MATRIX, RUNNING)) > loops)
-        ;
+    vx_wait(SPICA_OF_UNIT(MATRIX, RUNNING), loops);
 }
 #elif defined(SPICA_LACKS_MATRIX)
 SPICA_LACKING(SPICA_LACKS_MATRIX) void spica_rocc(uint32_t instruction, uint64_t rs1, uint64_t rs2)

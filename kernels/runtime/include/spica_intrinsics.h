@@ -97,6 +97,22 @@ SPICA_INLINE void vx_barrier(uint32_t id, uint32_t warps)
     __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_BAR) : : "r"(id), "r"(warps) : "memory");
 }
 
+#ifdef SPICA_LACKS_VX_WAIT
+#define SPICA_WAIT_FUNCTION_ SPICA_LACKING(SPICA_LACKS_VX_WAIT)
+#else
+#define SPICA_WAIT_FUNCTION_ SPICA_INLINE
+#endif
+
+/* Sleeps until a unit register has a value: `running` of a DMA port or a matrix unit at most `n`;
+ * `loads_done`, `stores_done` or `computes_done` at or past `n`. Any other address is a fault. The
+ * stores and command words of the warp come first. A warp that sleeps executes nothing. A counter
+ * must be less than 32,768 before or past `n`. */
+SPICA_WAIT_FUNCTION_ void vx_wait(uint32_t address, uint32_t n)
+{
+    __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_VX_WAIT)
+                     : : "r"(address), "r"(n) : "memory");
+}
+
 /* Waits for the warp's own stores and invalidates the core's cached data. */
 SPICA_INLINE void vx_fence(void)
 {

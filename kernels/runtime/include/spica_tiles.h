@@ -42,18 +42,10 @@ SPICA_INLINE void spica_tile_load(uint32_t local, uint32_t dram, uint32_t shape)
                      : "memory");
 }
 
-/* Waits until the DMA has done `loads` loads since reset, modulo 2^32. A division by 1 delays the
- * next read of the counter. */
+/* Sleeps until the DMA has done `loads` loads since reset, as vx_wait. */
 SPICA_INLINE void spica_tile_await(uint32_t loads)
 {
-    uint32_t t;
-    __asm__ volatile(SPICA_ONE_LANE_
-                     "1:\n\tlw %[t], 0(%[done])\n\tsub %[t], %[t], %[loads]\n\t"
-                     "bgez %[t], 2f\n\tli %[t], 1\n\tdivu %[t], %[t], %[t]\n\tbnez %[t], 1b\n2:\n\t"
-                     SPICA_ALL_LANES_
-                     : [t] "=&r"(t)
-                     : [done] "r"(SPICA_CONSTANT(SPICA_DMA_LOADS_DONE)), [loads] "r"(loads)
-                     : "memory");
+    vx_wait(SPICA_CONSTANT(SPICA_DMA_LOADS_DONE), loads);
 }
 
 #endif

@@ -100,23 +100,18 @@ SPICA_INLINE uint32_t virgo_look_again(const volatile uint32_t **address)
     return **address;
 }
 
-/* Waits until the counter at an address, modulo 2^32, is at or past `count`; returns its value. */
+/* Sleeps until the counter at an address is at or past `count`, as vx_wait; returns `count`, which it
+ * has reached. */
 SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
 {
-    const volatile uint32_t *address = (const volatile uint32_t *)counter;
-    uint32_t value = *address;
-    while ((int32_t)(value - count) < 0)
-        value = virgo_look_again(&address);
-    return value;
+    vx_wait(counter, count);
+    return count;
 }
 
-/* Waits until at most `descriptors` DMA loads and stores of programs are running. */
+/* Sleeps until at most `descriptors` DMA loads and stores of programs are running. */
 SPICA_INLINE void virgo_dma_fence(uint32_t descriptors)
 {
-    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(DMA, RUNNING);
-    uint32_t value = *address;
-    while (value > descriptors)
-        value = virgo_look_again(&address);
+    vx_wait(SPICA_OF_UNIT(DMA, RUNNING), descriptors);
 }
 
 /* Sets rows and columns of C for the following computes and stores, and the depth k of a compute;

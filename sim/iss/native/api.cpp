@@ -15,6 +15,7 @@ namespace {
 // the stack.
 extern "C" struct WarpHead {
     uint32_t pc, mask, active, waiting, barrier, fflags, frm, mscratch, mepc, depth;
+    uint32_t sleeping, wait_offset, wait_n;
 };
 
 uint32_t* rows_out(const Machine& machine, Warp& warp, uint32_t* words) {
@@ -99,7 +100,8 @@ void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words)
     const Core& of = machine->cores[core];
     WarpHead head{warp.pc,      warp.mask(), of.active >> number & 1, of.waiting >> number & 1,
                   warp.barrier, warp.fflags, warp.frm,                warp.mscratch,
-                  warp.mepc,    warp.depth};
+                  warp.mepc,    warp.depth,  of.sleeping >> number & 1, warp.wait.offset,
+                  warp.wait.n};
     std::memcpy(words, &head, sizeof head);
     words = rows_out(*machine, warp, words + sizeof head / 4);
     for (uint32_t k = 0; k < warp.depth; ++k) {

@@ -155,6 +155,28 @@ bool Machine::execute_one(Warp& warp) {
     return true;
 }
 
+void Machine::wake(uint32_t cluster) {
+    for (uint32_t core = 0; core < config.cores; ++core) {
+        if (cluster_of(core) == cluster) cores[core].stuck = 0;
+    }
+}
+
+bool Machine::is_awake(Warp& warp, bool& fails) {
+    Core& core = cores[warp.core];
+    uint32_t bit = 1u << warp.number, sleep = 0;
+    if (!(core.sleeping & bit)) return true;
+    if (races) races->resume(warp);
+    if (!devices[warp.cluster].wait(warp.wait.offset, warp.wait.n, &sleep)) {
+        fault = {Reason::Device, warp.core, warp.number, warp.pc, 0, warp.mask(), 0, 0, 0, 0};
+        fails = true;
+        return false;
+    }
+    if (static_cast<Sleep>(sleep) == Sleep::Stuck) core.stuck |= bit;
+    if (static_cast<Sleep>(sleep) != Sleep::Over) return false;
+    core.sleeping &= ~bit;
+    return true;
+}
+
 StopReason Machine::run(uint64_t limit) {
     StopReason stop = StopReason::Limit;
     const bool checks = races || memory_check;
@@ -164,7 +186,9 @@ StopReason Machine::run(uint64_t limit) {
             stop = is_done() ? StopReason::Done : StopReason::Deadlock;
             break;
         }
-        if (!(checks ? execute_one<true>(*warp) : execute_one<false>(*warp))) {
+        bool fails = false;
+        if (!is_awake(*warp, fails) && !fails) continue;
+        if (fails || !(checks ? execute_one<true>(*warp) : execute_one<false>(*warp))) {
             stop = StopReason::Fault;
             // The next run starts with this warp.
             turn_warp_ = warp->number;
@@ -216,6 +240,9 @@ void record_group(Warp& warp, const Config& config, const Decoded& code, Retired
 }  // namespace
 
 Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired) {
+    // The lockstep steps a warp that sleeps when it has continued.
+    cores[core].sleeping &= ~(1u << number);
+    cores[core].stuck &= ~(1u << number);
     if (!(cores[core].runnable() >> number & 1)) return Stepped::CannotRun;
     Warp& stepped = warp(core, number);
     // Per-lane arrays are written only if used, since this is called for every instruction.

@@ -23,6 +23,16 @@ extern "C" struct Devices {
     int (*read)(uint32_t offset, uint32_t* value) = nullptr;
     int (*write)(uint32_t offset, uint32_t value) = nullptr;
     int (*cisc)(uint32_t word) = nullptr;
+    // State of a warp that sleeps until the register at `offset` reaches `n`.
+    int (*wait)(uint32_t offset, uint32_t n, uint32_t* sleep) = nullptr;
+};
+
+// State of a sleeping warp: its condition does not hold yet, holds, or cannot hold before a unit
+// gets new work.
+extern "C" enum class Sleep : uint32_t {
+    Pending,
+    Over,
+    Stuck,
 };
 
 // Program of a cluster: its cores start at `entry`, if it starts at all.
@@ -60,6 +70,8 @@ public:
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
     uint64_t instructions() const;
     bool is_done() const;
+    // Units of a cluster have new work: its warps that sleep are looked at again.
+    void wake(uint32_t cluster);
     // Archives everything except the devices, which belong to the host.
     void archive(Archive& archive);
 
@@ -91,6 +103,8 @@ private:
     template <bool kChecks>
     bool execute_one(Warp& warp);
     uint64_t random();
+    // Looks at a warp that may sleep; returns whether it executes. False with `fails` after a fault.
+    bool is_awake(Warp& warp, bool& fails);
 
     std::vector<std::unique_ptr<Warp>> warps_;
     uint32_t turn_core_ = 0, turn_warp_ = 0;

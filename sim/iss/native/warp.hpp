@@ -31,6 +31,11 @@ struct Past {
 
 }  // extern "C"
 
+// Register of a unit for which a warp sleeps, as an offset in the window, and the operand.
+struct Wait {
+    uint32_t offset = 0, n = 0;
+};
+
 class Warp {
 public:
     Warp(uint32_t cluster, uint32_t core, uint32_t number, uint32_t threads, uint32_t unit_words)
@@ -71,7 +76,8 @@ public:
         history[retired++ % kHistory] = {pc, word, lanes};
     }
     void archive(Archive& archive) {
-        archive(pc, fflags, frm, mscratch, mepc, depth, stack, has_product, barrier, retired, history);
+        archive(pc, fflags, frm, mscratch, mepc, depth, stack, has_product, barrier, wait, retired,
+                history);
         archive(unit_state);
         archive(mask_, last_lane_, lanes_, registers_);
     }
@@ -85,6 +91,7 @@ public:
     uint32_t depth = 0;
     std::array<Divergence, kMaxThreads> stack;
     bool has_product = false;  // a product that it has not awaited
+    Wait wait;             // its sleep, if it sleeps
     uint32_t barrier = 0;  // number of the barrier at which it waits, if it waits
     uint64_t retired = 0;
     std::array<Past, kHistory> history;

@@ -22,6 +22,8 @@ struct Silent {
         commands.push_back(word);
         return 1;
     };
+    // Never called: the RTL decides when a warp continues.
+    int (*wait)(uint32_t, uint32_t, uint32_t*) = nullptr;
 };
 }  // namespace
 

@@ -18,7 +18,8 @@ Profile::Profile(const CorePorts& ports, uint32_t first, std::vector<RegisterUse
       stalls_(done_.size() * kReasons),
       last_(ports.warps()),
       waited_(ports.warps() * kReasons),
-      latest_(ports.warps(), static_cast<uint32_t>(done_.size() - 1)) {}
+      latest_(ports.warps(), static_cast<uint32_t>(done_.size() - 1)),
+      completed_(latest_) {}
 
 size_t Profile::place_of(uint32_t pc) const {
     return std::min<size_t>((pc - first_) / 4, done_.size() - 1);
@@ -35,9 +36,20 @@ bool Profile::step(uint64_t now, const uint32_t* outputs, const uint32_t*) {
         charge(warp, latest_[warp]);
     }
     active_ = active;
+    wake(now, ports_.at_barrier.get(outputs));
     wait(outputs);
     complete(now, outputs);
     return true;
+}
+
+// The cycles of a wait for others count for the instruction that began it.
+void Profile::wake(uint64_t now, uint32_t asleep) {
+    for (uint32_t left = asleep_ & ~asleep & active_; left != 0; left &= left - 1) {
+        uint32_t warp = static_cast<uint32_t>(__builtin_ctz(left));
+        cycles_[completed_[warp]] += now - std::min(last_[warp], now);
+        last_[warp] = now;
+    }
+    asleep_ = asleep;
 }
 
 // The cycles that a warp waited count for the instruction that it issues next.
@@ -97,6 +109,7 @@ void Profile::complete(uint64_t now, const uint32_t* outputs) {
         done_[place]++;
         cycles_[place] += now - std::min(last, now);
         last = now;
+        completed_[warp] = static_cast<uint32_t>(place);
     }
 }
 
@@ -110,7 +123,7 @@ std::vector<RegisterWait> Profile::waits() const {
 
 void Profile::archive(Archive& archive) {
     std::vector<RegisterWait> waits = this->waits();
-    archive(active_, done_, cycles_, last_, stalls_, waited_, latest_, waits);
+    archive(active_, asleep_, done_, cycles_, last_, stalls_, waited_, latest_, completed_, waits);
     for (auto& writers : writers_) archive.raw(writers.data(), sizeof writers);
     blocked_.clear();
     for (const RegisterWait& wait : waits) blocked_[{wait.place, wait.producer}] = wait.cycles;

@@ -51,6 +51,7 @@ private:
     };
     static constexpr uint64_t kInFlight = ~0ull;
 
+    void wake(uint64_t now, uint32_t asleep);
     void wait(const uint32_t* outputs);
     void complete(uint64_t now, const uint32_t* outputs);
     void charge(uint32_t warp, size_t place);
@@ -58,7 +59,7 @@ private:
     size_t place_of(uint32_t pc) const;
 
     CorePorts ports_;
-    uint32_t first_, active_ = 0;
+    uint32_t first_, active_ = 0, asleep_ = 0;
     const std::vector<RegisterUse> use_;
     std::vector<std::array<Writer, 64>> writers_;  // by warp and register
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> blocked_;  // as `RegisterWait`
@@ -66,6 +67,7 @@ private:
     std::vector<uint64_t> last_;    // by warp: cycle of its last completion, or of its start
     std::vector<uint64_t> waited_;  // by warp and reason: cycles since its last issue
     std::vector<uint32_t> latest_;  // by warp: place of its last issue
+    std::vector<uint32_t> completed_;  // by warp: place of its last completion
 };
 
 }  // namespace spica

@@ -55,7 +55,8 @@ def core_signals(config: MachineConfig, number: int) -> Iterator[RecordedSignal]
             )
     if config.tensor is not None:
         yield RecordedSignal(name=f"{core}_multiplies", port=f"{core}_observed_multiplies")
-    for what in ("active", "at_barrier"):
+    asleep = ["asleep"] if config.core.awaits_units else []
+    for what in ("active", "at_barrier", *asleep):
         yield RecordedSignal(name=f"{core}_{what}", port=f"{core}_observed_{what}", kind="bits")
 
 

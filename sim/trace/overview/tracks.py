@@ -214,20 +214,31 @@ def core_tracks(config: MachineConfig, number: int) -> Iterator[Track]:
             for port in config.core.ports
         ),
     )
-    active, waiting = f"{core}_active", f"{core}_at_barrier"
+    active, waiting, asleep = (f"{core}_{what}" for what in ("active", "at_barrier", "asleep"))
+    sleeps = config.core.awaits_units
     run = Series(
         label="run",
         colour=COLOURS["compute"],
         signals=(active,),
         less=waiting,
-        meaning="active warps that wait at no barrier",
+        meaning="active warps that wait at no barrier and for no unit",
     )
     wait = Series(
         label="wait at a barrier",
         colour=SLOT_COLOURS[StallReason.BARRIER],
         signals=(waiting,),
+        less=asleep if sleeps else "",
         meaning="warps that wait at a barrier",
     )
+    sleep = Series(
+        label="sleep",
+        colour=COLOURS["idle"],
+        signals=(asleep,),
+        meaning="warps that sleep until a unit has made progress",
+    )
     yield Track(
-        title=f"core {number} warps", manual=STALLS, most=config.core.warps, series=(run, wait)
+        title=f"core {number} warps",
+        manual=STALLS,
+        most=config.core.warps,
+        series=(run, wait, sleep) if sleeps else (run, wait),
     )

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from spica.hw.config import CoreBlockConfig, CoreConfig, PipelineConfig
+from spica.hw.config import CoreBlockConfig, CoreConfig, PipelineConfig, ProgressConfig
 from spica.hw.core.control.warp_control import WarpControl
 from spica.hw.core.counters import CoreCounters
 from spica.hw.core.front_end.front_end import FrontEnd
@@ -45,7 +45,10 @@ DISTINCT = {
     "multiply_latency": 2,
     "fma_latency": 3,
     "accesses": 8,
+    "awaits_units": True,
 }
+#: A register of each kind for which warps wait.
+PROGRESS = tuple(ProgressConfig(address=64 * k, is_counter=k > 0) for k in range(2))
 CORES = {
     "distinct": CoreConfig(**DISTINCT),
     "snooping": CoreConfig(
@@ -71,7 +74,9 @@ CORES = {
 
 def whole_config(config: PipelineConfig) -> CoreBlockConfig:
     """Return the config of a core in a cluster."""
-    return CoreBlockConfig(core=config, cores=2, barriers=4, barrier_scope="cluster")
+    return CoreBlockConfig(
+        core=config, cores=2, barriers=4, barrier_scope="cluster", progress=PROGRESS
+    )
 
 
 PARTS = {

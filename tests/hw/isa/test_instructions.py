@@ -15,7 +15,7 @@ from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 
 #: Opcodes custom-0 and custom-3.
-CUSTOM_OPCODES = (0x0B, 0x7B)
+CUSTOM_OPCODES = (0x0B, 0x5B, 0x7B)
 #: Instructions that a compiler for RV32IMF, Zfhmin and Zfbfmin supports.
 STANDARD = [
     name
@@ -56,6 +56,7 @@ CUSTOM = {
     "funpackh.s.bf16": (".insn r 0x0B, 3, 0x41, {}, {}, x0", 2),
     "hmma": (".insn r 0x7B, 0, 0, {}, x0, x0", 1),
     "hgmma": (".insn r 0x7B, 0, 0, x0, {}, {}", 2),
+    "vx_wait": (".insn r 0x5B, 4, 0x10, x0, {}, {}", 2),
     "hgmma_wait": (".insn r 0x7B, 1, 0, x0, x0, x0", 0),
 }
 

@@ -35,7 +35,7 @@ PIPELINE = {
     *(
         f"core.{field.name}"
         for field in dataclasses.fields(PipelineConfig)
-        if not field.name.startswith("tensor")
+        if not field.name.startswith("tensor") and "bound" not in field.metadata
     ),
     "core.tensor*",
 }
@@ -54,7 +54,11 @@ OWN = {
         *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
         *("clusters", "core.row_port", "dma"),
     },
-    "Core": {*PIPELINE, "clusters", "cores", "barriers", "barrier_scope"},
+    # Addresses of the registers for which warps wait.
+    "Core": {
+        *(*PIPELINE, "clusters", "cores", "barriers", "barrier_scope"),
+        *("dma", "units", "shared.size"),
+    },
     "Control": SHARED_PORTS,
     "RunControl": {"clusters", "cores", "core.warps", "core.threads", "axi.masters"},
     "UnitRegisterBus": {"cores", "units"},

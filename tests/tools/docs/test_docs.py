@@ -62,7 +62,7 @@ def test_page_of_results_is_that_of_the_schema(page_writer):
 
 
 def test_instructions_that_are_not_of_risc_v_have_a_meaning(page_writer):
-    opcodes = (0x0B, 0x7B)
+    opcodes = (0x0B, 0x5B, 0x7B)
     custom = {name for name, one in INSTRUCTIONS.items() if one.match & 0x7F in opcodes}
     assert set(page_writer("isa").MEANINGS) == custom
 

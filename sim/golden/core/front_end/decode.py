@@ -31,6 +31,8 @@ RETURN = 0x302  # bits 31:20 of mret
 
 #: Opcodes that no manual defines: custom-0 to custom-3.
 CUSTOM = (0x0B, 0x2B, 0x5B, 0x7B)
+#: That of Vortex's instructions.
+VORTEX = 0x0B
 ALU = ("ADD", "SLL", "SLT", "SLTU", "XOR", "SRL", "OR", "AND")
 PRODUCTS = ("MUL", "MULH", "MULHSU", "MULHU")
 QUOTIENTS = ("DIV", "DIVU", "REM", "REMU")
@@ -75,7 +77,9 @@ def decode(
             immediate=word,
             serialises=1,
         )
-    elif word & 0x7F in CUSTOM and rule.instruction.unit not in (Unit.WARP, Unit.EXCHANGE):
+    elif word & 0x7F in CUSTOM and not (
+        word & 0x7F == VORTEX and rule.instruction.unit in (Unit.WARP, Unit.EXCHANGE)
+    ):
         decoded = _by_table(word, pc, rule)
         if groups:
             decoded = _with_groups(word, decoded, groups)
@@ -95,9 +99,8 @@ def _rule_of(word: int, config: PipelineConfig) -> Rule | None:
     instruction = find(word)
     if instruction is None or instruction.unit is Unit.TENSOR:
         return None
-    if instruction.unit is Unit.EXCHANGE and not config.warp_operations:
-        return None
-    return RULES[instruction.name]
+    rule = RULES[instruction.name]
+    return rule if config.executes(rule.port, rule.operation) else None
 
 
 def _by_opcode(word: int, pc: int) -> Decoded:

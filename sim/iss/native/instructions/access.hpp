@@ -219,6 +219,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         if (!step.devices().write(offset, values[lane])) {
             return device_fault(step, lane, address);
         }
+        machine.wake(warp.cluster);
     }
     for_lanes(warp.mask(), [&](uint32_t lane) {
         uint32_t address = addresses.lane[lane];

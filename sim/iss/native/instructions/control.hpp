@@ -1,5 +1,7 @@
 // Control of lanes and warps: masks, spawning, divergence, barriers, end of a core.
 #pragma once
+#include <algorithm>
+
 #include "instructions/lanes.hpp"
 
 namespace spica {
@@ -13,7 +15,7 @@ inline void drop_products(Step& step, Warp& warp) {
 inline bool end_of_core(Step& step) {
     Core& core = step.core();
     core.exit_code = static_cast<int32_t>(step.warp.scalar(3));
-    core.active = core.waiting = 0;
+    core.active = core.waiting = core.sleeping = core.stuck = 0;
     for (uint32_t number = 0; number < step.machine.config.warps; ++number) {
         Warp& ended = step.machine.warp(step.warp.core, number);
         ended.set_mask(0);
@@ -107,6 +109,33 @@ inline bool barrier(Step& step) {
         return step.fault(refusal.reason, warp.mask(), refusal.first, refusal.second);
     }
     warp.barrier = id;
+    return true;
+}
+
+// Whether warps can wait for the register at an offset in the window.
+inline bool has_progress(const Config& config, uint32_t offset) {
+    uint32_t ports = std::max(1u, config.matrices);
+    for (uint32_t within : kDmaProgress) {
+        if (offset % MATRIX_STRIDE == within && offset - DMA_BASE < ports * MATRIX_STRIDE) return true;
+    }
+    for (uint32_t within : kUnitProgress) {
+        if (offset % MATRIX_STRIDE == within && offset - MATRIX_BASE < config.matrices * MATRIX_STRIDE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The warp sleeps from the next instruction on: see `Machine::is_awake`.
+inline bool wait_for_unit(Step& step) {
+    Warp& warp = step.warp;
+    const Config& config = step.machine.config;
+    if (!config.awaits_units) return step.fault(Reason::NoUnits, warp.mask());
+    uint32_t address = warp.scalar(step.code.a);
+    uint32_t offset = address - SHARED_BASE - config.shared_bytes;
+    if (!has_progress(config, offset)) return step.fault_at(Reason::NoProgress, warp.mask(), address);
+    warp.wait = {offset, warp.scalar(step.code.b)};
+    step.core().sleeping |= 1u << warp.number;
     return true;
 }
 

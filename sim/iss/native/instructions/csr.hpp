@@ -74,6 +74,7 @@ inline bool write_csr(Step& step, uint32_t number, uint32_t value) {
         if (!step.devices().cisc(value)) {
             return step.fault(Reason::Device, 1u << warp.last_lane());
         }
+        step.machine.wake(warp.cluster);
     }
     return true;
 }

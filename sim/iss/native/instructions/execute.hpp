@@ -143,6 +143,7 @@ inline bool execute(Step& s) {
         case Op::VxJoin: return join(s);
         case Op::VxBar: return barrier(s);
         case Op::VxPred: return predicate(s);
+        case Op::VxWait: return wait_for_unit(s);
 
         case Op::VxVoteAll: return vote(s, [](Ballot v) { return U(v.set == v.active); });
         case Op::VxVoteAny: return vote(s, [](Ballot v) { return U(v.set != 0); });

@@ -56,6 +56,8 @@ class Races {
 public:
     explicit Races(const Config& config);
     void reset();
+    // A sleeping warp looks at the units again.
+    void resume(const Warp& warp) { current_ = agent_of(warp); }
 
     // Before an instruction: completes accesses that it waits for, then checks and records its own.
     // Returns false after a race, with the fault of the step.

@@ -28,6 +28,7 @@ def operands_of(rng, instruction) -> int:
 
 PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor=RegisterFedConfig())
 BARE = CoreConfig(warp_operations=False)
+AWAITING = CoreConfig(awaits_units=True)
 WIDE, HGMMA = (
     CoreConfig(tensor=RegisterFedConfig(), threads=32),
     CoreConfig(tensor=SharedFedConfig()),
@@ -70,7 +71,9 @@ def run(cases, config=PLAIN):
 
 
 @pytest.mark.parametrize(
-    "config", [PLAIN, BARE, TENSOR, WIDE, HGMMA], ids=["plain", "bare", "tensor", "wide", "hgmma"]
+    "config",
+    [PLAIN, BARE, TENSOR, WIDE, HGMMA, AWAITING],
+    ids=["plain", "bare", "tensor", "wide", "hgmma", "awaiting"],
 )
 @pytest.mark.quick(1)
 def test_instructions_and_random_words(config):
@@ -78,7 +81,9 @@ def test_instructions_and_random_words(config):
 
 
 @pytest.mark.parametrize(
-    "config", [PLAIN, BARE, TENSOR, HGMMA], ids=["plain", "bare", "tensor", "hgmma"]
+    "config",
+    [PLAIN, BARE, TENSOR, HGMMA, AWAITING],
+    ids=["plain", "bare", "tensor", "hgmma", "awaiting"],
 )
 def test_every_instruction_has_been_decoded_as_itself(config):
     """Instructions that the core lacks are illegal for the golden model, no others."""
@@ -89,6 +94,7 @@ def test_every_instruction_has_been_decoded_as_itself(config):
         matches = any(one.matches(instruction.match) for one in tensor)
         is_illegal = is_tensor and not matches
         is_illegal |= instruction.unit is Unit.EXCHANGE and not config.warp_operations
+        is_illegal |= instruction.name == "vx_wait" and not config.awaits_units
         decoded = decode(instruction.match, 0, config=config)
         what = (decoded["port"], decoded["operation"])
         assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_illegal
