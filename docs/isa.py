@@ -12,7 +12,7 @@ from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
 from spica.hw.isa.commands import CISC_MAPS, CiscCommand, CiscKind, cisc_strides, cisc_word
 from spica.hw.isa.csr import COUNTERS, CSRS, USED_BLOCKS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
-from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, field_of
+from spica.hw.isa.instructions import INSTRUCTIONS, ORDERING_BIT, Instruction, field_of
 from spica.hw.isa.operations import Unit
 
 PAGE = Path(__file__).with_name("isa.md")
@@ -83,6 +83,7 @@ GROUPS = {
     "Integer": (Unit.INT, Unit.MULTIPLY, Unit.DIVIDE),
     "Branches and jumps": (Unit.BRANCH,),
     "Memory": (Unit.LSU,),
+    "Atomic": (Unit.ATOMIC,),
     "Floating point": (Unit.FP32, Unit.FP32_DIVIDE),
     "Packed conversions": (Unit.FP32,),
     "Control and status registers": (Unit.CSR,),
@@ -109,6 +110,9 @@ def operand_fields(instruction: Instruction) -> Iterator[tuple[int, int, str]]:
         for place, width, low in immediate.pieces:
             whole = len(immediate.pieces) == 1 and low == 0
             yield place, width, operand if whole else f"{operand}[{bits(low, width)}]"
+    for bit, name in enumerate(("rl", "aq")):
+        if instruction.orderings >> bit & 1:
+            yield ORDERING_BIT + bit, 1, name
 
 
 def encoding(instruction: Instruction) -> str:

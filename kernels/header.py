@@ -115,7 +115,8 @@ def encodings(core: PipelineConfig) -> Definitions:
     compiler quotes where the instruction is used.
     """
     for instruction in INSTRUCTIONS.values():
-        if instruction.unit is Unit.SYSTEM or not R_OPERANDS.issuperset(instruction.operands):
+        is_standard = instruction.unit in (Unit.SYSTEM, Unit.ATOMIC)
+        if is_standard or not R_OPERANDS.issuperset(instruction.operands):
             continue
         word, rule = instruction.match, RULES[instruction.name]
         name = re.sub(r"\W", "_", instruction.name)

@@ -17,15 +17,16 @@ SAFE_HELPERS = ("__extendsfdf2",)
 HELPERS = ("__", "compiler_rt.")
 
 
-def odd_words(program: Program) -> Iterator[str]:
+def odd_words(program: Program, has_atomics: bool) -> Iterator[str]:
     """Yield a complaint for the first word of each section that is no instruction of the cores."""
     for address, data in program.text if program.is_text_exact else ():
         for step in steps(program, address, address + len(data)):
-            if step.name:
+            is_atomic = step.word & 0x7F == ATOMIC_OPCODE
+            if step.name and (has_atomics or not is_atomic):
                 continue
             if step.word & 3 != 3:
                 what = "compressed instructions, which the cores do not support"
-            elif step.word & 0x7F == ATOMIC_OPCODE:
+            elif is_atomic and not has_atomics:
                 what = "atomic instructions, which the cores do not support"
             else:
                 what = f"the word {step.word:#010x}, which is not an instruction"
@@ -98,8 +99,10 @@ def divergence(flow: ControlFlow, body: Body) -> Iterator[str]:
                 return
 
 
-def inspect_program(program: Program) -> list[str]:
+def inspect_program(program: Program, *, has_atomics: bool = False) -> list[str]:
     """Return the complaints about a program, one sentence each.
+
+    `has_atomics`: the cores that run it have atomic instructions.
 
     - A function that threads run (a launch starts it, or a parallel block or such a function
       calls it) stores relative to the stack pointer. Stacks of threads are 8 KB apart, so every
@@ -112,7 +115,8 @@ def inspect_program(program: Program) -> list[str]:
     - Parts of the file are unusual or cannot be read, or the compiler has warned.
     """
     bodies = bodies_of(program)
-    complaints = [*unpaired_splits(program), *odd_words(program), *crossing_values(program)]
+    complaints = [*unpaired_splits(program), *odd_words(program, has_atomics)]
+    complaints += crossing_values(program)
     for body in bodies.values():
         complaints += helpers(program, body.function.name, parallel_block(body))
     for body in task_functions(program, bodies):

@@ -6,7 +6,14 @@ from typing import Annotated
 
 from amaranth.utils import ceil_log2
 
-from ..isa.operations import EXCHANGES, PORTS, ControlOperation, Port, groups_of
+from ..isa.operations import (
+    EXCHANGES,
+    PORTS,
+    ControlOperation,
+    MemoryOperation,
+    Port,
+    groups_of,
+)
 from .cache import CacheConfig
 from .checks import require_integer
 from .parts import BOUND, OPTIONAL, part_of
@@ -16,6 +23,7 @@ from .tensor import TensorUnitConfig
 __all__ = ["CoreConfig", "PipelineConfig"]
 
 SCHEDULERS = ("round_robin", "greedy_then_oldest", "oldest", "two_level")
+ATOMIC_OPERATIONS = (MemoryOperation.ATOMIC_B, MemoryOperation.ATOMIC_H, MemoryOperation.ATOMIC_W)
 MOST_THREADS = 32
 #: Threads, or words, of a warp that a port accepts per cycle.
 Lanes = Annotated[int | None, Integers(1, MOST_THREADS)]
@@ -72,6 +80,9 @@ class PipelineConfig:
     awaits_units : bool
         Whether warps can wait for units of the cluster (``vx_wait``): set by the cluster, if it
         has a DMA.
+    atomics : bool
+        Whether the core has atomic instructions: extensions A, Zabha, Zalasr and Zihintpause, and
+        the word of Zacas. The instruction-set model executes them, the RTL does not yet.
 
     """
 
@@ -98,6 +109,7 @@ class PipelineConfig:
     fma_latency: Annotated[int, Integers(3, 6)] = 4
     accesses: Annotated[int, PowersOfTwo(1, 32)] = 32
     awaits_units: bool = field(default=False, metadata=BOUND | OPTIONAL)
+    atomics: bool = field(default=False, metadata=OPTIONAL)
 
     def __post_init__(self):
         require_ranges(self)
@@ -141,6 +153,9 @@ class PipelineConfig:
         is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
         if port is Port.TENSOR or is_wait:
             return self.tensor is not None and self.tensor.executes(port, operation)
+        is_atomic = port is Port.MEMORY and operation in ATOMIC_OPERATIONS
+        if is_atomic or (port is Port.CONTROL and operation == ControlOperation.PAUSE):
+            return self.atomics
         return True
 
     @property

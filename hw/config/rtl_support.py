@@ -14,6 +14,11 @@ def require_rtl(config: ClusterConfig, clusters: int = 1) -> None:
     """Raise if one of `clusters` has parts that exist as models only."""
     if config.core is None:
         return
+    if config.core.atomics:
+        raise UserError(
+            "core.atomics must be False in RTL, not True: only the instruction-set model has "
+            "atomic instructions"
+        )
     if config.tensor is not None:
         config.tensor.require_memory(config.shared)
     ports = config.cores * config.core_shared_ports

@@ -9,7 +9,8 @@ __all__ = ["PART_FIELDS", "part_config"]
 #: Fields that each part depends on, by class. A part that is not listed depends on all.
 PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     "FrontEnd": (
-        *("warps", "issue_width", "instruction_buffer", "warp_operations", "awaits_units"),
+        *("warps", "issue_width", "instruction_buffer"),
+        *("warp_operations", "awaits_units", "atomics"),
     ),
     "Issue": (
         *("warps", "threads", "scheduler", "issue_width", "snoop", "writeback_buses"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from .csr import CSR_NUMBERS, CSRS
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
-from .instructions import INSTRUCTIONS, Instruction, field_of, find
+from .instructions import INSTRUCTIONS, SPELLINGS, Instruction, field_of, find, spellings_of
 
 __all__ = ["FLOAT_NAMES", "INTEGER_NAMES", "assemble", "disassemble"]
 
@@ -80,16 +80,16 @@ def assemble(line: str, instructions: Mapping[str, Instruction] = INSTRUCTIONS) 
     default rounding mode is ``dyn``. `instructions` are those that the assembler accepts.
     """
     name, _, rest = line.strip().partition(" ")
-    instruction = instructions.get(name)
-    if instruction is None:
+    spellings = SPELLINGS if instructions is INSTRUCTIONS else spellings_of(instructions)
+    if name not in spellings:
         raise ValueError(f"instruction must be in the table, not {name!r}")
+    instruction, word = spellings[name]
     texts = [text for text in re.split(r"[,()\s]+", rest) if text]
     operands = instruction.operands
     if operands and operands[-1] == "rm" and len(texts) == len(operands) - 1:
         texts.append("dyn")
     if len(texts) != len(operands):
         raise ValueError(f"operands of {name} must be {instruction.syntax or 'none'}, not {rest!r}")
-    word = instruction.match
     for operand, text in zip(operands, texts, strict=True):
         word |= encode_operand(instruction, operand, text)
     return word
@@ -123,4 +123,4 @@ def disassemble(word: int, find: Callable[[int], Instruction | None] = find) -> 
         lambda operand: operand_text(instruction, operand[0], word),
         instruction.syntax,
     )
-    return f"{instruction.name} {text.removesuffix(', dyn')}".rstrip()
+    return f"{instruction.mnemonic(word)} {text.removesuffix(', dyn')}".rstrip()

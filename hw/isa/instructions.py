@@ -1,19 +1,26 @@
 """Instruction table: one entry per instruction for decoder, assembler, models and documents.
 
-RV32I, M, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20191213), chapter 24;
-the conversions of Zfhmin and Zfbfmin; the warp instructions of Vortex v2.x, and the votes and
-shuffles of v3 (custom-0); the special functions, packed conversions and shuffles of float registers
+RV32I, M, A, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20191213), chapter
+24; Zihintpause, Zabha, Zalasr and the word of Zacas; the conversions of Zfhmin and Zfbfmin; the
+warp instructions of Vortex v2.x, and the votes and shuffles of v3 (custom-0); the special
+functions, packed conversions and shuffles of float registers
 (custom-0); the tensor instructions of Virgo's machine (custom-3).
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
-from .operations import SpecialOperation, Unit
+from .operations import AtomicOperation, SpecialOperation, Unit
 
-__all__ = ["INSTRUCTIONS", "Instruction", "find"]
+__all__ = ["INSTRUCTIONS", "ORDERING_BIT", "SPELLINGS", "Instruction", "find", "spellings_of"]
+
+#: Lowest of the two ordering bits of an atomic instruction: rl, and aq above it.
+ORDERING_BIT = 25
+#: Suffixes of mnemonics by the ordering bits.
+ORDERINGS = ("", ".rl", ".aq", ".aqrl")
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,11 @@ class Instruction:
     syntax : str
         Operands in assembly order. ``rd``, ``rs1`` are integer registers, ``fd``, ``fs1`` float
         registers; other words name an immediate of `IMMEDIATES`.
+    orderings : int
+        Mask of the ordering bits, 1 for rl and 2 for aq, that a suffix of the mnemonic sets; the
+        others are in `match`.
+    updates_rd : bool
+        Whether rd is a source too.
 
     """
 
@@ -38,6 +50,8 @@ class Instruction:
     unit: Unit
     match: int
     syntax: str
+    orderings: int = 0
+    updates_rd: bool = False
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
@@ -47,7 +61,7 @@ class Instruction:
     @cached_property
     def mask(self) -> int:
         """Mask of the bits outside all operands, which identify the instruction."""
-        operand_bits = 0
+        operand_bits = self.orderings << ORDERING_BIT
         for operand in self.operands:
             if operand in IMMEDIATES:
                 operand_bits |= IMMEDIATES[operand].mask
@@ -64,6 +78,24 @@ class Instruction:
             if operand not in IMMEDIATES
         }
 
+    @cached_property
+    def mnemonics(self) -> dict[str, int]:
+        """Spellings of the name, one for each value of the ordering bits, with their words."""
+        if not self.orderings:
+            return {self.name: self.match}
+        fixed = self.match >> ORDERING_BIT & 3
+        base = self.name.removesuffix(ORDERINGS[fixed])
+        return {
+            base + suffix: self.match | bits << ORDERING_BIT
+            for bits, suffix in enumerate(ORDERINGS)
+            if bits & ~self.orderings == fixed
+        }
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Fields of the registers that it reads."""
+        return tuple(field for field in self.registers if field != "rd" or self.updates_rd)
+
     @property
     def writes(self) -> RegisterClass | None:
         """File of the destination register, None if there is none."""
@@ -72,6 +104,13 @@ class Instruction:
     def matches(self, word: int) -> bool:
         """Return whether `word` is this instruction."""
         return word & self.mask == self.match
+
+    def mnemonic(self, word: int) -> str:
+        """Return the spelling of the name for `word`, with the suffix of its ordering bits."""
+        ordering = word & self.orderings << ORDERING_BIT
+        return next(
+            name for name, match in self.mnemonics.items() if match == self.match | ordering
+        )
 
 
 def field_of(operand: str) -> str:
@@ -121,6 +160,8 @@ def _control() -> list[Instruction]:
         ),
         Instruction("jal", Unit.BRANCH, 0x6F, "rd, j"),
         Instruction("jalr", Unit.BRANCH, 0x67, "rd, i(rs1)"),
+        # A fence of no loads and no stores after it: a hint, in cores without it that fence.
+        Instruction("pause", Unit.SYSTEM, 0x0100_000F, ""),
         Instruction("fence", Unit.SYSTEM, 0x0F, "pred, succ"),
         Instruction("fence.i", Unit.SYSTEM, _word(0x0F, 1), ""),
         Instruction("ecall", Unit.SYSTEM, 0x73, ""),
@@ -138,6 +179,36 @@ def _memory() -> list[Instruction]:
         *(Instruction(n, Unit.LSU, _word(0x23, f), "rs2, s(rs1)") for n, f in stores.items()),
         Instruction("flw", Unit.LSU, _word(0x07, 2), "fd, i(rs1)"),
         Instruction("fsw", Unit.LSU, _word(0x27, 2), "fs2, s(rs1)"),
+    ]
+
+
+def _atomic() -> list[Instruction]:
+    """Return extension A, with compare-and-swap, bytes and halves, load-acquire, store-release."""
+    others = (AtomicOperation.LR, AtomicOperation.SC, AtomicOperation.LOAD, AtomicOperation.STORE)
+    updates = [operation for operation in AtomicOperation if operation not in others]
+    rows = [
+        ("lr.w", AtomicOperation.LR, 2, "rd, (rs1)", 3),
+        ("sc.w", AtomicOperation.SC, 2, "rd, rs2, (rs1)", 3),
+    ]
+    for size, letter in enumerate("bhw"):
+        rows += [
+            (f"amo{operation.name.lower()}.{letter}", operation, size, "rd, rs2, (rs1)", 3)
+            for operation in updates
+        ]
+        rows += [
+            (f"l{letter}.aq", AtomicOperation.LOAD, size, "rd, (rs1)", 1),
+            (f"s{letter}.rl", AtomicOperation.STORE, size, "rs2, (rs1)", 2),
+        ]
+    return [
+        Instruction(
+            name,
+            Unit.ATOMIC,
+            _word(0x2F, size, operation << 2 | 3 & ~orderings),
+            syntax,
+            orderings,
+            updates_rd=operation == AtomicOperation.CAS,
+        )
+        for name, operation, size, syntax, orderings in rows
     ]
 
 
@@ -301,11 +372,24 @@ def _tensor() -> list[Instruction]:
 INSTRUCTIONS: dict[str, Instruction] = {
     instruction.name: instruction
     for group in (
-        *(_integer(), _control(), _memory(), _multiply(), _csr(), _float()),
+        *(_integer(), _control(), _memory(), _atomic(), _multiply(), _csr(), _float()),
         *(_packed(), _warp(), _exchange(), _special(), _tensor()),
     )
     for instruction in group
 }
+
+
+def spellings_of(instructions: Mapping[str, Instruction]) -> dict[str, tuple[Instruction, int]]:
+    """Return the instruction of each mnemonic with its suffix, and the word without operands."""
+    return {
+        name: (instruction, word)
+        for instruction in instructions.values()
+        for name, word in instruction.mnemonics.items()
+    }
+
+
+#: Those of all instructions.
+SPELLINGS = spellings_of(INSTRUCTIONS)
 
 _BY_OPCODE: dict[int, list[Instruction]] = {}
 for _each in INSTRUCTIONS.values():
@@ -315,7 +399,8 @@ for _each in INSTRUCTIONS.values():
 def find(word: int) -> Instruction | None:
     """Return the instruction encoded by `word`, None if there is none.
 
-    For a word shared by both tensor instructions, that is `hgmma`.
+    For a word shared by both tensor instructions, that is `hgmma`; for one of the words of
+    `fence`, `pause`.
     """
     for instruction in _BY_OPCODE.get(word & 0x7F, ()):
         if instruction.matches(word):

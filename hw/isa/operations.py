@@ -9,6 +9,7 @@ __all__ = [
     "EXCHANGES",
     "OPERATION_WIDTH",
     "PORTS",
+    "AtomicOperation",
     "ControlOperation",
     "DivideOperation",
     "FloatOperation",
@@ -41,6 +42,7 @@ class Unit(enum.Enum):
     EXCHANGE = "exchange"
     DIVIDE = "divide"
     LSU = "lsu"
+    ATOMIC = "atomic"
     FP32 = "fp32"
     FP32_DIVIDE = "fp32_divide"
     SFU = "sfu"
@@ -57,7 +59,7 @@ class Port(enum.IntEnum):
     FP32 = 1  #: fused multiply-add, comparisons, conversions
     DIVIDE = 2  #: quotients, remainders, square roots
     SPECIAL = 3  #: special functions; operations are those of `SpecialFunction`
-    MEMORY = 4  #: loads and stores
+    MEMORY = 4  #: loads, stores and atomic operations
     CONTROL = 5  #: masks, warps, divergence, barriers, control registers, end of the run
     TENSOR = 6  #: products of matrices; only cores with tensor instructions have it
 
@@ -161,6 +163,32 @@ class MemoryOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     SB = 8
     SH = 9
     SW = 10
+    # Bits 11:7 of the immediate are an `AtomicOperation`, bits 6 and 5 its ordering, aq and rl.
+    ATOMIC_B = 16
+    ATOMIC_H = 17
+    ATOMIC_W = 18
+
+
+class AtomicOperation(enum.IntEnum, shape=5):
+    """Operations of the atomic instructions, as funct5 encodes them.
+
+    Those that combine write the result of the memory's value, the first operand, and of rs2.
+    """
+
+    ADD = 0x00
+    SWAP = 0x01  #: writes rs2
+    LR = 0x02  #: loads, and reserves the word
+    SC = 0x03  #: writes rs2 if the thread still has its reservation
+    XOR = 0x04
+    CAS = 0x05  #: writes rs2 if the memory's value is that of rd
+    LOAD = 0x06
+    STORE = 0x07
+    OR = 0x08
+    AND = 0x0C
+    MIN = 0x10
+    MAX = 0x14
+    MINU = 0x18
+    MAXU = 0x1C
 
 
 class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
@@ -182,6 +210,7 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     MRET = 18  #: continues at the address in mepc
     PARTIAL = 19  #: an instruction that needs all threads of its warp, without some of them
     WAIT = 20  #: sleeps until a unit register has a value
+    PAUSE = 21  #: no effect
     ILLEGAL = 31  #: no instruction, or one this core does not have
 
 
@@ -397,7 +426,7 @@ PORTS: dict[Port, PortInfo] = {
     # Loads and stores are counted apart.
     Port.MEMORY: PortInfo(
         name="load-store unit",
-        units=(Unit.LSU,),
+        units=(Unit.LSU, Unit.ATOMIC),
         operations=MemoryOperation,
         operands=2,
         latency=Latency.ANNOUNCED,

@@ -32,8 +32,7 @@ def reads(step: Step, state: State) -> list[int]:
     """Return the places that an instruction reads; those of a marker have no effect."""
     if not step.name or (step.name == "slti" and step.field("rd") == 0):
         return []
-    registers = INSTRUCTIONS[step.name].registers
-    places = [place_of(step, name) for name in registers if name != "rd"]
+    places = [place_of(step, name) for name in INSTRUCTIONS[step.name].sources]
     place = slot(step, state)
     if place is not None and step.loads_from_stack:
         places.append(place)

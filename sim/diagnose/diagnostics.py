@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...base.errors import MachineError
+from ...hw.config import CoreConfig
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, find
@@ -37,13 +38,21 @@ class ProgramError(MachineError):
     program : Program
     diagnostics : dict
         Report of `explain`, for a result file.
+    core : CoreConfig
+        Config of the cores that ran it.
     text : str or None
         The report as text; None for that of `diagnostics_text`.
 
     """
 
-    def __init__(self, program: Program, diagnostics: dict[str, Any], text: str | None = None):
-        warnings = inspect_program(program)
+    def __init__(
+        self,
+        program: Program,
+        diagnostics: dict[str, Any],
+        core: CoreConfig,
+        text: str | None = None,
+    ):
+        warnings = inspect_program(program, has_atomics=core.atomics)
         text = diagnostics_text(diagnostics) if text is None else text
         super().__init__(with_warnings(text, warnings))
         self.diagnostics = diagnostics | {"code_warnings": warnings}
@@ -176,10 +185,11 @@ def near_addresses(
     if fault.address is None:
         return
     instruction = find(fault.word) if fault.word else None
-    if instruction is None or instruction.unit is not Unit.LSU:
+    if instruction is None or instruction.unit not in (Unit.LSU, Unit.ATOMIC):
         yield lanes[0], (fault.address, memory_layout.describe(fault.address))
         return
-    offset = IMMEDIATES["s" if "s" in instruction.operands else "i"].decode(fault.word)
+    form = next((one for one in instruction.operands if one in ("i", "s")), None)
+    offset = 0 if form is None else IMMEDIATES[form].decode(fault.word)
     base = state.integers[fault.word >> REGISTER_FIELDS["rs1"] & 0x1F]
     for lane in lanes:
         address = (int(base[lane]) + offset) & 0xFFFF_FFFF
@@ -194,7 +204,7 @@ def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[i
         return by_register
     for field, file in instruction.registers.items():
         number = word >> REGISTER_FIELDS[field] & 0x1F
-        if field == "rd" or (file is RegisterClass.INTEGER and number == 0):
+        if field not in instruction.sources or (file is RegisterClass.INTEGER and number == 0):
             continue
         integer = file is RegisterClass.INTEGER
         name = (INTEGER_NAMES if integer else FLOAT_NAMES)[number]

@@ -59,5 +59,6 @@ def masks(word: int, threads: int) -> tuple[int, int]:
     every = (1 << REGISTERS) - 2  # all but x0
     reads = 0
     for field, mask in spans.items():
-        reads |= mask if field != "rd" else 0
+        is_source = field != "rd" or (rule is not None and rule.reads_rd)
+        reads |= mask if is_source else 0
     return reads & every, spans.get("rd", 0) & every

@@ -68,6 +68,22 @@ class Reason(enum.Enum):
         Cause.OUTSIDE_MEMORY,
         "access of {first} bytes at 0x{address:08x}, a unit register, which requires 4 bytes",
     )
+    ATOMIC_REGISTER = (
+        Cause.OUTSIDE_MEMORY,
+        "atomic access at 0x{address:08x}, a unit register, which has only loads and stores",
+    )
+    ATOMIC_CONSOLE = (
+        Cause.OUTSIDE_MEMORY,
+        "atomic access at 0x{address:08x}, the console, which has only stores",
+    )
+    ATOMIC_OUTSIDE = (
+        Cause.OUTSIDE_MEMORY,
+        "atomic access of {first} bytes at 0x{address:08x}, neither DRAM nor shared memory",
+    )
+    ATOMIC_NOT_PLACED = (
+        Cause.OUTSIDE_MEMORY,
+        "atomic access of {first} bytes at 0x{address:08x}, outside all placed regions",
+    )
     MISALIGNED = (
         Cause.MISALIGNED_ACCESS,
         "access of {first} bytes at 0x{address:08x}, which is not a multiple of {first}",

@@ -65,6 +65,7 @@ def native_config(
         barriers=config.barriers,
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,
+        has_atomics=core.atomics,
         is_alone=is_alone,
         awaits_units=core.awaits_units and not is_alone,
         matrices=len(config.units),

@@ -1,13 +1,14 @@
 """Generated C++ header of the instruction-set model: instructions, CSRs, reasons, addresses."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ...hw.config import PipelineConfig
 from ...hw.core.front_end.decode_table import RULES, Rule
 from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
-from ...hw.isa.instructions import INSTRUCTIONS, Instruction
+from ...hw.isa.instructions import INSTRUCTIONS, ORDERING_BIT, Instruction
 from ...hw.isa.operations import EXCHANGES, Port
 from ...hw.isa.progress import progress_of
 from .faults import REASONS
@@ -18,7 +19,8 @@ __all__ = ["camel", "header", "units_of"]
 
 #: Bit of votes and shuffles in the patterns of instructions, after those of tensor units.
 EXCHANGE_UNIT = 1 << len(STYLES)
-#: Constants that the model uses: of the address map, and of the styles of tensor units.
+#: Constants that the model uses: of the address map, the instructions, and the styles of tensor
+#: units.
 ADDRESSES = (
     *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "MATRIX_BASE"),
     *("CLUSTER_WINDOWS", "CLUSTER_WINDOW_BYTES"),
@@ -27,6 +29,7 @@ ADDRESSES = (
 )
 CONSTANTS = {name: getattr(address_map, name) for name in ADDRESSES}
 CONSTANTS["EXCHANGE_UNIT"] = EXCHANGE_UNIT
+CONSTANTS["ORDERING_BIT"] = ORDERING_BIT
 for style in STYLES.values():
     CONSTANTS |= style.constants
 #: Registers of a DMA port, and of a matrix unit, that warps can wait for.
@@ -39,11 +42,14 @@ PROGRESS_OFFSETS = {
 }
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
-#: A core without optional units but with waits, and one with wide groups of registers.
+#: A core without tensor unit, exchanges and atomics, one with atomics, one with wide groups of
+#: registers.
 PLAIN, WIDE = (
     PipelineConfig(warp_operations=False, awaits_units=True),
     PipelineConfig(warp_operations=False, threads=32),
 )
+ATOMIC = replace(PLAIN, atomics=True)
+CORES = (PLAIN, ATOMIC)
 ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
 HEAD = """\
 // Generated from the instruction table and the address map.
@@ -94,8 +100,11 @@ def immediate_decoder(instructions: Mapping[str, Instruction]) -> str:
 
 
 def units(rule: Rule | None) -> int:
-    """Return the bits of the optional units that have an instruction, 0 if every core has it."""
-    if rule is None or PLAIN.executes(rule.port, rule.operation):
+    """Return the bits of the optional units that have an instruction, 0 if every core has it.
+
+    Atomics have a flag of their own.
+    """
+    if rule is None or ATOMIC.executes(rule.port, rule.operation):
         return 0
     if rule.port is Port.INT and rule.operation in EXCHANGES:
         return EXCHANGE_UNIT
@@ -106,6 +115,13 @@ def units_of(core: PipelineConfig) -> int:
     """Return the bits of the optional units of a core."""
     tensor = 0 if core.tensor is None else unit_bit(type(core.tensor))
     return tensor | EXCHANGE_UNIT * core.warp_operations
+
+
+def atomic_flags(rule: Rule | None) -> str:
+    """Return whether a core needs atomics for an instruction, and whether rd is a source too."""
+    needs = [] if rule is None else [core.executes(rule.port, rule.operation) for core in CORES]
+    flags = (needs == [False, True], rule is not None and rule.reads_rd)
+    return ", ".join(str(flag).lower() for flag in flags)
 
 
 def begins_product(rule: Rule | None) -> bool:
@@ -148,9 +164,10 @@ def row(instruction: Instruction) -> str:
         for operand in instruction.operands
         if operand in IMMEDIATES and operand not in FIELDS
     ]
+    third = "rd" if instruction.updates_rd else "rs3"
     files = [
         f"File::{camel(ROWS[file]) if file else 'None'}"
-        for file in (instruction.registers.get(field) for field in ("rd", "rs1", "rs2", "rs3"))
+        for file in (instruction.registers.get(field) for field in ("rd", "rs1", "rs2", third))
     ]
     flags = [str(field in instruction.operands).lower() for field in ("rm", "zimm")]
     return (
@@ -159,7 +176,8 @@ def row(instruction: Instruction) -> str:
         f"Immediate::{camel(numbers[0]) if numbers else 'None'}, "
         f"{{{', '.join(files)}}}, {', '.join(flags)}, {units(rule)}, "
         f"{result_group(rule, PLAIN.threads)}, {result_group(rule, WIDE.threads)}, "
-        f"{str(groups is not None and bool(groups.sources)).lower()}, {orders(rule)}}},\n"
+        f"{str(groups is not None and bool(groups.sources)).lower()}, {orders(rule)}, "
+        f"{atomic_flags(rule)}}},\n"
     )
 
 
@@ -175,7 +193,9 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
         + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n"
         + "    uint32_t units;  // bits of optional units that have it, 0 if every core does\n"
         + "    ResultGroup narrow, wide;  // by the width of warps\n    bool reads_groups;\n"
-        + "    bool serialises, begins_product, awaits_products;\n};\n"
+        + "    bool serialises, begins_product, awaits_products;\n"
+        + "    bool needs_atomics, updates_rd;  // the latter: the fourth file is that of rd too\n"
+        + "};\n"
         + "inline constexpr Pattern kPatterns[] = {\n"
         + "".join(row(instruction) for instruction in instructions.values())
         + "};\n"

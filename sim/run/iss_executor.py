@@ -86,7 +86,8 @@ class IssExecutor(ProgramExecutor[Iss]):
     def error(self, outcome: Outcome) -> ProgramError:
         """Return the error of a run that did not end, or that has findings."""
         explanation = explain(self.machine, self.program, self.memory_layout, outcome)
-        return ProgramError(self.program, explanation | {"findings": self.findings})
+        report = explanation | {"findings": self.findings}
+        return ProgramError(self.program, report, self.machine.core)
 
     @property
     def device_errors(self) -> str:

@@ -23,7 +23,7 @@ from ..harness.profile import POLLING
 from ..machine.memory_layout import ARGUMENTS_BYTES, MemoryLayout, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
-from ..machine.stacks import require_stack_bytes
+from ..machine.stacks import core_of, require_stack_bytes
 from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_units, shared_footprint
 from .buffer_check import check_buffer
@@ -172,6 +172,11 @@ class ProgramWorkload:
         for address, data in self.image():
             executor.write(address, data)
 
+    def complaints(self, executor: ProgramExecutor) -> list[str]:
+        """Return the findings of the inspection of the program's code."""
+        core = core_of(executor.memory_layout.config)
+        return inspect_program(self.program, has_atomics=core.atomics)
+
     def check_of(self, options: SimtOptions) -> str:
         """Return the checks of accesses, one of `options.CHECKS`."""
         return options.check or ("all" if self.is_own else UNCHECKED)
@@ -202,7 +207,7 @@ class ProgramWorkload:
             FAIL if code or errors or unpaired_splits(self.program) else PASS,
             exit_code=code,
             device_errors=errors,
-            code_warnings=inspect_program(self.program),
+            code_warnings=self.complaints(executor),
             ignored_races=executor.ignored_races,
         )
         return {"check": check}, dumped(executor, options.dumps)
@@ -338,7 +343,7 @@ class KernelWorkload(ProgramWorkload):
             if buffer.is_checked
         }
         config = executor.memory_layout.config
-        warnings = inspect_program(self.program)
+        warnings = self.complaints(executor)
         # Kernels fit the registers of the presets. On other machines spills only make them slow.
         slow = () if config in PRESETS.values() else inspect_speed(self.program)
         refused = [warning for warning in warnings if warning not in (*slow, *self.program.remarks)]

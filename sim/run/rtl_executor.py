@@ -24,6 +24,7 @@ from ..harness.stop_reason import StopReason
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import NEVER, ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
+from ..machine.stacks import core_of
 from ..machine.unit_report import flush_caches, read_faults
 from ..report.result import (
     ISSUED,
@@ -172,7 +173,8 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             trace = self.trace_difference(outcome.mismatch_cycle)
             diagnostics = explain_core(machine, self.program, self.memory_layout, outcome, trace)
             text = core_diagnostics_text(diagnostics)
-            raise ProgramError(self.program, diagnostics, text)
+            core = core_of(self.memory_layout.config)
+            raise ProgramError(self.program, diagnostics, core, text)
         return True
 
     def trace_difference(self, cycle: int | None) -> Path | None:

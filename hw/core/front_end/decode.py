@@ -42,6 +42,11 @@ class ImmediateFormat(enum.Enum, shape=3):
 RESERVED_ROUNDINGS = Const(sum(1 << mode for mode in range(len(Rounding), DYNAMIC)), 8)
 
 
+def atomic_field(config: PipelineConfig) -> dict[str, int]:
+    """Return the field of a decode result on rd as operand 2, if an instruction has it."""
+    return {"reads_rd": 1} if config.atomics else {}
+
+
 def choice_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decode result without operand fields.
 
@@ -66,6 +71,7 @@ def choice_layout(config: PipelineConfig) -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
+        **atomic_field(config),
         **product_field(config),
         **fields,
     })
@@ -84,12 +90,13 @@ def choice_of(rule: Rule, config: PipelineConfig) -> dict:
     """Return the fields of `choice_layout` for one instruction."""
     spans = rule.groups(config.threads)
     groups = spans.by_field if spans else {}
+    reads = (*rule.reads[:2], rule.reads[2] or rule.reads_rd)
     return {
         "port": rule.port,
         "operation": rule.operation,
         "format": ImmediateFormat[rule.immediate.upper()],
         "has_rd": "rd" in rule.instruction.registers or 0 in groups,
-        "has_source": sum((reads or 1 + k in groups) << k for k, reads in enumerate(rule.reads)),
+        "has_source": sum((one or 1 + k in groups) << k for k, one in enumerate(reads)),
         "is_float": sum(rule.is_float(field) << k for k, field in enumerate(REGISTER_FIELDS)),
         "rounds": rule.rounds,
         "reads_exit_code": rule.reads_exit_code,
@@ -97,6 +104,7 @@ def choice_of(rule: Rule, config: PipelineConfig) -> dict:
         "b_is_immediate": rule.b_is_immediate,
         "stalls_warp": rule.stalls_warp,
         "serialises": rule.serialises,
+        **dict.fromkeys(atomic_field(config), rule.reads_rd),
         **dict.fromkeys(product_field(config), rule.awaits_products),
         **(group_choice(spans) if spans else {}),
     }
@@ -128,13 +136,15 @@ def fixed_register(chosen: data.View, field: int, rd: Value, sizes: list[int]) -
 class Decode(SharedBlock):
     """Instruction decoder for one word. Combinational.
 
-    Undefined words, instructions that the core lacks, reserved static rounding modes,
-    register groups whose encoded register is not a multiple of their size or whose selected
-    register does not exist, and failed fetches decode to `ControlOperation.ILLEGAL` with the word
-    as ``immediate``; ``a_is_pc`` marks a failed fetch. Immediates are sign-extended and aligned.
-    Shifts use the lower five bits. For a control register, bits 11:0 are its number and bits 16:12
-    the rs1 field, in both forms. Instructions that may end a warp (``vx_tmc``, ``vx_pred``,
-    ``ecall`` and ``ebreak``) read the exit code, x3, as operand 2.
+    Undefined words, instructions for a port or an operation that the core lacks, reserved static
+    rounding modes, register groups whose encoded register is not a multiple of their size or whose
+    selected register does not exist, and failed fetches decode to `ControlOperation.ILLEGAL` with
+    the word as ``immediate``; ``a_is_pc`` marks a failed fetch. Immediates are sign-extended and
+    aligned. Shifts use the lower five bits. For a control register, bits 11:0 are its number and
+    bits 16:12 the rs1 field, in both forms. For an atomic operation, bits 11:7 are its
+    `AtomicOperation` and bits 6:5 its ordering; a compare-and-swap reads rd as operand 2.
+    Instructions that may end a warp (``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``) read the
+    exit code, x3, as operand 2.
 
     Parameters
     ----------
@@ -180,6 +190,9 @@ class Decode(SharedBlock):
         m.d.comb += chosen.eq(Mux(is_refused, layout.const(ILLEGAL), choice))
         self.extend_immediate(m, chosen)
 
+        if self.config.atomics:
+            rs3 = Mux(chosen.reads_rd, rd, rs3)
+            fields = [rd, rs1, rs2, rs3]
         is_float = chosen.is_float
         exit_code = Mux(chosen.reads_exit_code, EXIT_CODE_REGISTER, 0)
         numbers = [

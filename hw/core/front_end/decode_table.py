@@ -93,7 +93,7 @@ class Rule:
         Immediate layout: ``i``, ``s``, ``b``, ``u``, ``j`` or ``csr``; ``i`` also if there is
         no immediate.
     reads : tuple of bool
-        Whether operands 0, 1, 2 are the registers of fields rs1, rs2, rs3.
+        Whether operands 0, 1, 2 are the registers of fields rs1, rs2, rs3; see `reads_rd`.
 
     """
 
@@ -117,6 +117,11 @@ class Rule:
     def reads_exit_code(self) -> bool:
         """True if operand 2 is the exit code."""
         return self.is_control and self.operation in _ENDING
+
+    @property
+    def reads_rd(self) -> bool:
+        """True if operand 2 is the register of field rd."""
+        return self.instruction.updates_rd
 
     @property
     def a_is_pc(self) -> bool:
@@ -164,6 +169,8 @@ def _operation(instruction: Instruction) -> tuple[Port, int]:
     name = instruction.name
     if name in _RENAMED:
         return port, _RENAMED[name]
+    if instruction.unit is Unit.ATOMIC:
+        return port, MemoryOperation.ATOMIC_B + (instruction.match >> 12 & 3)
     if instruction.unit in (Unit.FP32, Unit.SFU) and name not in _FUSED + _ARITHMETIC:
         name = name[1:]
     if instruction.unit is Unit.EXCHANGE:

@@ -26,6 +26,8 @@ struct Decoded {
     bool reads_groups;  // operands are groups of float registers
     bool serialises;  // executed when all earlier accesses of the warp are complete
     bool begins_product, awaits_products;  // with operands in shared memory, read meanwhile
+    uint8_t atomic_bytes;                  // of an atomic access, 0 for other instructions
+    bool acquires, releases;               // ordering of an atomic access
     uint32_t immediate;
     uint32_t word;
 };
@@ -74,13 +76,22 @@ inline uint32_t access_size(Op op, bool& is_store) {
     return static_cast<uint32_t>(is_store ? -size : size);
 }
 
+// Sets the size and the ordering of an atomic access.
+inline void set_atomic(Decoded& code, uint32_t word) {
+    code.atomic_bytes = static_cast<uint8_t>(1 << (word >> 12 & 3));
+    code.releases = word >> ORDERING_BIT & 1;
+    code.acquires = word >> (ORDERING_BIT + 1) & 1;
+}
+
 // Decodes `word`; returns `Undecoded` and sets `why` if it is not an instruction.
 inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
     constexpr uint32_t atomic = 0x2F;
-    why = (word & 0x7F) == atomic ? Reason::Atomic : Reason::Illegal;
+    const bool is_atomic = (word & 0x7F) == atomic;
+    why = is_atomic && !config.has_atomics ? Reason::Atomic : Reason::Illegal;
     Decoded decoded{};
     for (const Pattern& pattern : kPatterns) {
         if ((word & pattern.mask) != pattern.match) continue;
+        if (pattern.needs_atomics && !config.has_atomics) continue;
         if (!exists(pattern, config.units)) {
             why = pattern.units == EXCHANGE_UNIT ? Reason::Exchange : Reason::Tensor;
             continue;
@@ -89,7 +100,7 @@ inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
         decoded.d = destination_row(pattern.files[0], rd);
         decoded.a = row_of(pattern.files[1], word >> 15 & 31);
         decoded.b = row_of(pattern.files[2], word >> 20 & 31);
-        decoded.c = row_of(pattern.files[3], word >> 27 & 31);
+        decoded.c = row_of(pattern.files[3], pattern.updates_rd ? rd : word >> 27 & 31);
         decoded.rounding = static_cast<uint8_t>(word >> 12 & 7);
         decoded.zimm = static_cast<uint8_t>(word >> 15 & 31);
         decoded.destination = static_cast<uint8_t>(rd);
@@ -102,6 +113,7 @@ inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
         decoded.serialises = pattern.serialises;
         decoded.begins_product = pattern.begins_product;
         decoded.awaits_products = pattern.awaits_products;
+        if (is_atomic) set_atomic(decoded, word);
         bool is_wide = config.threads == kWideThreads;
         if (set_results(decoded, is_wide ? pattern.wide : pattern.narrow)) decoded.op = pattern.op;
         break;

@@ -37,6 +37,7 @@ void Machine::reset(const Launch* programs) {
         cores[core].active = launches[cluster_of(core)].starts;
     }
     barriers.reset();
+    memory.reservations.clear();
     if (races) races->reset();
     if (memory_check) memory_check->reset();
     counts = {};

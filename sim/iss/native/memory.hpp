@@ -9,6 +9,7 @@
 #include "archive.hpp"
 #include "decode.hpp"
 #include "regions.hpp"
+#include "reservations.hpp"
 #include "tile_operand.hpp"
 
 namespace spica {
@@ -90,6 +91,7 @@ public:
                 if (from < end) operand.written = from;
             }
             invalidate_code(at, at + static_cast<uint32_t>(n) - 1);
+            reservations.end(at, at + static_cast<uint32_t>(n) - 1);
         });
     }
     // Whether these bytes of a program are shared memory or DRAM that it may access, not buffers
@@ -147,8 +149,10 @@ public:
         archive.sparse(
             pages_, [] { return std::make_unique<Page>(); },
             [&](Page* page) { archive.raw(page->bytes, kPageBytes); });
-        archive(near_, dump_, regions_, operands_);
+        archive(near_, dump_, regions_, operands_, reservations);
     }
+
+    Reservations reservations;
 
 private:
     struct Page {

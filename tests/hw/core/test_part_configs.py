@@ -46,6 +46,7 @@ DISTINCT = {
     "fma_latency": 3,
     "accesses": 8,
     "awaits_units": True,
+    "atomics": True,
 }
 #: A register of each kind for which warps wait.
 PROGRESS = tuple(ProgressConfig(address=64 * k, is_counter=k > 0) for k in range(2))

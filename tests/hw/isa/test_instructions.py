@@ -12,11 +12,12 @@ from elftools.elf.elffile import ELFFile
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, assemble, disassemble
 from spica.hw.isa.csr import BLOCK_BIT, COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
-from spica.hw.isa.instructions import INSTRUCTIONS, find
+from spica.hw.isa.instructions import INSTRUCTIONS, ORDERING_BIT, SPELLINGS, find
 
 #: Opcodes custom-0 and custom-3.
 CUSTOM_OPCODES = (0x0B, 0x5B, 0x7B)
-#: Instructions that a compiler for RV32IMF, Zfhmin and Zfbfmin supports.
+#: Instructions that a compiler for RV32IMAF, Zfhmin, Zfbfmin, Zacas, Zabha, Zalasr and Zihintpause
+#: supports.
 STANDARD = [
     name
     for name, instruction in INSTRUCTIONS.items()
@@ -78,8 +79,9 @@ def encoded(operand, number):
 
 def words(instruction):
     """Return words of the instruction with every combination of its operands' corners."""
-    for numbers in product(*map(corners, instruction.operands)):
-        word = instruction.match
+    orderings = {bits & instruction.orderings for bits in range(4)}
+    for ordering, *numbers in product(orderings, *map(corners, instruction.operands)):
+        word = instruction.match | ordering << ORDERING_BIT
         for operand, number in zip(instruction.operands, numbers, strict=True):
             word |= encoded(operand, number)
         yield word
@@ -93,7 +95,8 @@ def test_words_and_assembly_round_trip(name):
         text = disassemble(word)
         assert assemble(text) == word, text
         if name != "hmma":  # shares words with hgmma
-            assert text.split()[0] == name
+            expected = ("pause",) if word == INSTRUCTIONS["pause"].match else instruction.mnemonics
+            assert text.split()[0] in expected
 
 
 def test_any_word_round_trips():
@@ -115,7 +118,20 @@ def test_no_word_is_two_instructions():
     for one, other in combinations(INSTRUCTIONS.values(), 2):
         common = one.mask & other.mask
         is_shared = one.match & common == other.match & common
-        assert is_shared == ({one.name, other.name} == {"hmma", "hgmma"}), (one, other)
+        names = {one.name, other.name}
+        assert is_shared == (names in ({"hmma", "hgmma"}, {"pause", "fence"})), (one, other)
+
+
+def test_mnemonics_have_the_ordering_of_their_words():
+    assert list(INSTRUCTIONS["amoadd.w"].mnemonics) == [
+        *("amoadd.w", "amoadd.w.rl", "amoadd.w.aq", "amoadd.w.aqrl"),
+    ]
+    # A load that acquires nothing and a store that releases nothing are reserved.
+    assert list(INSTRUCTIONS["lh.aq"].mnemonics) == ["lh.aq", "lh.aqrl"]
+    assert list(INSTRUCTIONS["sw.rl"].mnemonics) == ["sw.rl", "sw.aqrl"]
+    reserved = [INSTRUCTIONS[name].match & ~(3 << ORDERING_BIT) for name in ("lw.aq", "sw.rl")]
+    assert [find(word) for word in reserved] == [None, None]
+    assert len(SPELLINGS) == sum(len(one.mnemonics) for one in INSTRUCTIONS.values())
 
 
 def compiled(lines, folder):
@@ -127,7 +143,7 @@ def compiled(lines, folder):
     command += [
         "-target",
         "riscv32-freestanding-none",
-        "-mcpu=generic_rv32+m+f+zfhmin+zfbfmin",
+        "-mcpu=generic_rv32+m+a+f+zfhmin+zfbfmin+zacas+zabha+zalasr+zihintpause",
         "-mabi=ilp32f",
     ]
     subprocess.run(command, check=True, capture_output=True)

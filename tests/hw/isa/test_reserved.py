@@ -19,8 +19,8 @@ from spica.hw.isa.reserved.table import GROUPS, RESERVED, SPACES, find_reserved
 from spica.hw.isa.reserved.vortex import VORTEX, VORTEX_CSRS
 
 ROWS: dict[str, Instruction] = {**INSTRUCTIONS, **RESERVED}
-#: Instructions that share words: tensor instructions, of different cores.
-SHARED_WORDS = {frozenset({"hmma", "hgmma"})}
+#: Instructions that share words: tensor instructions, of different cores, and a hint.
+SHARED_WORDS = {frozenset({"hmma", "hgmma"}), frozenset({"pause", "fence"})}
 #: Opcodes that RISC-V's ratified extensions use in words of 32 bits, of RV32 and RV64.
 RATIFIED = {
     *(0x03, 0x07, 0x0F, 0x13, 0x17, 0x1B, 0x23, 0x27, 0x2F, 0x33, 0x37, 0x3B),

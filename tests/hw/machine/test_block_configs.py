@@ -78,6 +78,8 @@ FIXED = {
     "cores": "no cores without their config",
     "core": "no config of cores without cores",
     "units": "no matrix units without a DMA",
+    "core.atomics": "only in the instruction-set model",
+    "core.awaits_units": "set by the cluster",
     "core.tensor": "for warps of 8 or 32 threads only",
     "core.threads": "8 only for tensor units that read shared memory",
     "core.tensor.operand": "one format with the default numerics",

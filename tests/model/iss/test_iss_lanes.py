@@ -41,7 +41,7 @@ def executed(name, mask, values):
     numbers = [operand_number(name, operand) for operand in instruction.operands]
     if name == "csrrs":
         numbers[-1] = 0
-    iss = machine("nop", threads=THREADS, warps=1)
+    iss = machine("nop", threads=THREADS, warps=1, atomics=True)
     iss.write(ENTRY, np.array([encode(name, *numbers)], "<u4").view(np.uint8))
     iss.write(DATA, np.random.default_rng(3).integers(0, 256, 4096, dtype=np.uint8))
     give(iss, values, mask=mask)
@@ -61,7 +61,7 @@ def test_only_active_lanes_write_and_each_its_own_result(name, mask):
     values = {
         row: random_bits(rng, FP32, THREADS).tolist() for row in (10, 11, 32 + 10, 32 + 11, 32 + 12)
     }
-    if instruction.unit is Unit.LSU:
+    if instruction.unit in (Unit.LSU, Unit.ATOMIC):
         values[10] = [DATA + 128 * lane for lane in range(THREADS)]
     elif name == "jalr":
         values[10] = [ENTRY + 8] * THREADS

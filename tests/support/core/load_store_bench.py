@@ -26,7 +26,8 @@ __all__ = [
 
 #: Base address of memory: addresses lie on both sides of a carry into their upper half.
 BASE = 0x8000_FF80
-LOADS = [operation for operation in MemoryOperation if operation.name.startswith("L")]
+PLAIN = [operation for operation in MemoryOperation if not operation.name.startswith("ATOMIC")]
+LOADS = [operation for operation in PLAIN if operation.name.startswith("L")]
 WORD = 0xFFFF_FFFF
 
 
@@ -61,7 +62,7 @@ def random_address(rng, size, place, room):
 
 def random_access(rng, config, room, *, wrong=0.0, refused=0.0):
     """Return a random access within `room` bytes, with shares of illegal and refused addresses."""
-    operation = rng.choice(list(MemoryOperation))
+    operation = rng.choice(PLAIN)
     size, place = size_of(operation), rng.randrange(room)
     addresses = [random_address(rng, size, place, room) for _ in range(config.threads)]
     for thread in range(config.threads):

@@ -38,7 +38,11 @@ from support.programs.warp_control import (
 )
 from support.slow_cases import fast_only
 
-EXECUTED = {name for name, item in INSTRUCTIONS.items() if item.unit is not Unit.TENSOR}
+EXECUTED = {
+    name
+    for name, item in INSTRUCTIONS.items()
+    if item.unit not in (Unit.TENSOR, Unit.ATOMIC) and name != "pause"
+}
 #: Shapes of the slow tier.
 SLOW = ("1x2x5", "1x2x8")
 BARRIER_OF_CORES = next(config for config in FUZZ_CONFIGS if config.cores > 1)

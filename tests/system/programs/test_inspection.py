@@ -174,3 +174,13 @@ def test_words_that_are_no_instructions(tmp_path, word, sentence):
     (line,) = complaints(tmp_path, text)
     assert line.startswith(f"the program contains {sentence}")
     assert "program.c:5 in main (0x8000" in line
+
+
+def test_atomic_instructions_are_those_of_cores_with_them(tmp_path):
+    text = 'int main(void) { __asm__ volatile(".4byte 0x0005202F"); return 0; }\n'
+    path = tmp_path / "program.c"
+    path.write_text(text)
+    program = Program.load(compile_program([path], CORE))
+    (line,) = inspect_program(program)
+    assert "atomic instructions, which the cores do not support" in line
+    assert inspect_program(program, has_atomics=True) == []

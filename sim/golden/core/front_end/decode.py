@@ -84,7 +84,7 @@ def decode(
         if groups:
             decoded = _with_groups(word, decoded, groups)
     else:
-        decoded = _by_opcode(word, pc)
+        decoded = _pause(word, pc) if rule.instruction.name == "pause" else _by_opcode(word, pc)
     waits = rule is not None and rule.instruction.name == "hgmma_wait" and not is_refused
     products = dict.fromkeys(product_field(config), int(waits))
     return dict.fromkeys(group_fields(config), 0) | decoded | products
@@ -99,7 +99,8 @@ def _rule_of(word: int, config: PipelineConfig) -> Rule | None:
     instruction = find(word)
     if instruction is None or instruction.unit is Unit.TENSOR:
         return None
-    rule = RULES[instruction.name]
+    is_fence = instruction.name == "pause" and not config.atomics
+    rule = RULES["fence" if is_fence else instruction.name]
     return rule if config.executes(rule.port, rule.operation) else None
 
 
@@ -110,6 +111,7 @@ def _by_opcode(word: int, pc: int) -> Decoded:
         0x07: _memory,
         0x23: _memory,
         0x27: _memory,
+        0x2F: _atomic,
         0x33: _integer,
         0x13: _integer,
         0x37: _upper,
@@ -210,6 +212,18 @@ def _memory(word: int, pc: int) -> Decoded:
         return _fields(word, pc, what, sources=sources, immediate=_immediate("s", word))
     rd += FLOAT * is_float
     return _fields(word, pc, what, rd=rd, sources=(rs1,), immediate=_immediate("i", word))
+
+
+def _atomic(word: int, pc: int) -> Decoded:
+    rd, rs1, rs2, _ = _registers(word)
+    funct5 = word >> 27
+    what = (Port.MEMORY, MemoryOperation[f"ATOMIC_{'BHW'[word >> 12 & 7]}"])
+    sources = {2: (rs1,), 6: (rs1,), 5: (rs1, rs2, rd)}.get(funct5, (rs1, rs2))
+    return _fields(word, pc, what, rd=rd, sources=sources, immediate=_immediate("i", word))
+
+
+def _pause(word: int, pc: int) -> Decoded:
+    return _fields(word, pc, (Port.CONTROL, ControlOperation.PAUSE))
 
 
 def _fused(word: int, pc: int) -> Decoded:

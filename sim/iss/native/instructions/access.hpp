@@ -65,7 +65,8 @@ struct Verdict {
     Reason reason;
 };
 
-inline Verdict check_access(Step& step, uint32_t address, uint32_t size, bool is_store) {
+template <bool is_store>
+Verdict check_access(Step& step, uint32_t address, uint32_t size) {
     if (address & (size - 1)) return {true, Reason::Misaligned};
     if (step.span(address, address + size - 1)) return {false, {}};
     if (is_console(address)) {
@@ -79,13 +80,14 @@ inline Verdict check_access(Step& step, uint32_t address, uint32_t size, bool is
     return {true, is_store ? Reason::StoreOutside : Reason::LoadOutside};
 }
 
-// Whether the accesses of all lanes are legal. If not, the fault has the reason of the lowest
-// faulting lane, and the lanes with the same reason.
-inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool is_store) {
+// Whether the accesses of all lanes are legal by `check`. If not, the fault has the reason of the
+// lowest faulting lane, and the lanes with the same reason.
+template <typename Check>
+bool all_may(Step& step, const Addresses& addresses, uint32_t size, Check check) {
     uint32_t wrong = 0, wrong_for_any_reason = 0;
     Reason reason{};
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
-        Verdict verdict = check_access(step, addresses.lane[lane], size, is_store);
+        Verdict verdict = check(step, addresses.lane[lane], size);
         if (!verdict.is_wrong) return;
         wrong_for_any_reason |= 1u << lane;
         if (wrong == 0) reason = verdict.reason;
@@ -133,7 +135,7 @@ inline bool keeps_to_stacks(Step& step) {
 
 template <typename Type>
 bool load_slowly(Step& step, const Addresses& addresses) {
-    if (!all_may(step, addresses, sizeof(Type), false)) return false;
+    if (!all_may(step, addresses, sizeof(Type), check_access<false>)) return false;
     Warp& warp = step.warp;
     Machine& machine = step.machine;
     uint32_t values[kMaxThreads];
@@ -201,9 +203,19 @@ inline bool is_command(uint32_t offset) {
     return offset >= MATRIX_BASE && (within == INSTRUCTION_OFFSET || within == CISC_OFFSET);
 }
 
+// Ends the reservations of the words that the active lanes write.
+inline void end_reservations(Step& step, const Addresses& addresses) {
+    Reservations& reservations = step.machine.memory.reservations;
+    if (!reservations.any()) return;
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        uint32_t address = step.placed(addresses.lane[lane]);
+        reservations.end(address, address);
+    });
+}
+
 template <typename Type>
 bool store_slowly(Step& step, const Addresses& addresses) {
-    if (!all_may(step, addresses, sizeof(Type), true)) return false;
+    if (!all_may(step, addresses, sizeof(Type), check_access<true>)) return false;
     if (!spares_operands(step, addresses)) return false;
     Warp& warp = step.warp;
     Machine& machine = step.machine;
@@ -230,6 +242,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         }
         std::memcpy(step.span(address, address + sizeof(Type) - 1), &values[lane], sizeof(Type));
         machine.memory.invalidate_code(address, address);
+        machine.memory.reservations.end(step.placed(address), step.placed(address));
     });
     return true;
 }
@@ -253,6 +266,7 @@ bool store_lanes(Step& step) {
                     sizeof(Type));
     });
     step.machine.memory.invalidate_code(addresses.least, last);
+    end_reservations(step, addresses);
     return true;
 }
 

@@ -2,6 +2,7 @@
 // reports an instruction of the table without a case.
 #pragma once
 #include "instructions/access.hpp"
+#include "instructions/atomic.hpp"
 #include "instructions/branch.hpp"
 #include "instructions/control.hpp"
 #include "instructions/csr.hpp"
@@ -62,6 +63,7 @@ inline bool execute(Step& s) {
         case Op::Jalr: return jump_to_register(s);
 
         // Stores are visible immediately to loads and to instruction fetch.
+        case Op::Pause: return true;
         case Op::Fence: return true;
         case Op::FenceI: return true;
         case Op::Ecall: return end_of_core(s);
@@ -78,6 +80,45 @@ inline bool execute(Step& s) {
         case Op::Sh: return store_lanes<uint16_t>(s);
         case Op::Sw: return store_lanes<uint32_t>(s);
         case Op::Fsw: return store_lanes<uint32_t>(s);
+
+        case Op::LrW: return load_reserved_lanes(s);
+        case Op::ScW: return store_conditional_lanes(s);
+        case Op::AmoaddB: return update_lanes<int8_t>(s, kAdd);
+        case Op::AmoswapB: return update_lanes<int8_t>(s, kSwap);
+        case Op::AmoxorB: return update_lanes<int8_t>(s, kXor);
+        case Op::AmoorB: return update_lanes<int8_t>(s, kOr);
+        case Op::AmoandB: return update_lanes<int8_t>(s, kAnd);
+        case Op::AmominB: return update_lanes<int8_t>(s, kMin);
+        case Op::AmomaxB: return update_lanes<int8_t>(s, kMax);
+        case Op::AmominuB: return update_lanes<int8_t>(s, kMinu);
+        case Op::AmomaxuB: return update_lanes<int8_t>(s, kMaxu);
+        case Op::AmocasB: return compare_and_swap_lanes<int8_t>(s);
+        case Op::LbAq: return load_acquire_lanes<int8_t>(s);
+        case Op::SbRl: return store_release_lanes<int8_t>(s);
+        case Op::AmoaddH: return update_lanes<int16_t>(s, kAdd);
+        case Op::AmoswapH: return update_lanes<int16_t>(s, kSwap);
+        case Op::AmoxorH: return update_lanes<int16_t>(s, kXor);
+        case Op::AmoorH: return update_lanes<int16_t>(s, kOr);
+        case Op::AmoandH: return update_lanes<int16_t>(s, kAnd);
+        case Op::AmominH: return update_lanes<int16_t>(s, kMin);
+        case Op::AmomaxH: return update_lanes<int16_t>(s, kMax);
+        case Op::AmominuH: return update_lanes<int16_t>(s, kMinu);
+        case Op::AmomaxuH: return update_lanes<int16_t>(s, kMaxu);
+        case Op::AmocasH: return compare_and_swap_lanes<int16_t>(s);
+        case Op::LhAq: return load_acquire_lanes<int16_t>(s);
+        case Op::ShRl: return store_release_lanes<int16_t>(s);
+        case Op::AmoaddW: return update_lanes<int32_t>(s, kAdd);
+        case Op::AmoswapW: return update_lanes<int32_t>(s, kSwap);
+        case Op::AmoxorW: return update_lanes<int32_t>(s, kXor);
+        case Op::AmoorW: return update_lanes<int32_t>(s, kOr);
+        case Op::AmoandW: return update_lanes<int32_t>(s, kAnd);
+        case Op::AmominW: return update_lanes<int32_t>(s, kMin);
+        case Op::AmomaxW: return update_lanes<int32_t>(s, kMax);
+        case Op::AmominuW: return update_lanes<int32_t>(s, kMinu);
+        case Op::AmomaxuW: return update_lanes<int32_t>(s, kMaxu);
+        case Op::AmocasW: return compare_and_swap_lanes<int32_t>(s);
+        case Op::LwAq: return load_acquire_lanes<int32_t>(s);
+        case Op::SwRl: return store_release_lanes<int32_t>(s);
 
         case Op::Csrrw: return csr_register(s, CsrWrite::Replace);
         case Op::Csrrs: return csr_register(s, CsrWrite::Set);

@@ -25,7 +25,9 @@ bool MemoryCheck::enter(Step& step) {
     if (marks_of(step.warp).any()) use_marks(step);
     bool is_store;
     uint32_t size = access_size(code.op, is_store);
-    if (size != 0) {
+    if (code.atomic_bytes != 0) {
+        atomic(step);
+    } else if (size != 0) {
         is_store ? store(step, size) : load(step, size);
     } else if (code.begins_product) {
         for (const TileOperand& tile : shared_operands(step)) operand(step, tile);
@@ -195,13 +197,34 @@ void MemoryCheck::load_lane(Step& step, uint32_t lane, uint32_t address, uint32_
         return record(Mishap::LoadOfUnwritten, step.warp, lane, pc, address, size);
     }
     // The sign fills the bytes behind the last one.
-    bool is_signed = step.code.op == Op::Lb || step.code.op == Op::Lh;
+    Op op = step.code.op;
+    bool is_signed = op == Op::Lb || op == Op::Lh || step.code.atomic_bytes != 0;
     if (is_signed && unwritten >> (size - 1)) unwritten |= 15 & ~all;
     Mark mark;
     mark.pc = pc;
     mark.size = size;
     Passed loaded{static_cast<uint8_t>(unwritten), 0};
     marks_of(step.warp).set(step.code.d, lane, loaded, mark, address);
+}
+
+// Atomic accesses use the registers that they combine with memory, and give its old value to rd.
+void MemoryCheck::atomic(Step& step) {
+    Op op = step.code.op;
+    const uint32_t size = step.code.atomic_bytes;
+    bool is_release = op == Op::SbRl || op == Op::ShRl || op == Op::SwRl;
+    bool is_acquire = op == Op::LbAq || op == Op::LhAq || op == Op::LwAq;
+    bool reads = !is_release && op != Op::ScW, writes = !is_acquire && op != Op::LrW;
+    Addresses addresses(step);
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        uint32_t address = addresses.lane[lane];
+        if (address % size != 0 || !step.is_checked(address, size)) return;
+        if (reads) load_lane(step, lane, address, size);
+        if (reads && writes) {
+            states.write(step.placed(address), size);
+        } else if (writes) {
+            store_lane(step, lane, address, size);
+        }
+    });
 }
 
 void MemoryCheck::store(Step& step, uint32_t size) {

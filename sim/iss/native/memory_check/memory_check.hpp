@@ -89,6 +89,7 @@ private:
     void use_marks(Step& step);
     void use(Step& step, uint32_t row, uint32_t lane);
     bool are_written(const PlacedAddresses& placed, uint32_t size) const;
+    void atomic(Step& step);
     void load(Step& step, uint32_t size);
     void load_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size);
     void store(Step& step, uint32_t size);

@@ -53,6 +53,10 @@ bool Races::enter(Step& step) {
         const auto [a, b] = shared_operands(step);
         return touch_operand(step, a) && touch_operand(step, b);
     }
+    if (step.code.atomic_bytes != 0) {
+        synchronise(step);
+        return true;
+    }
     bool is_store;
     if (uint32_t size = access_size(op, is_store)) return access(step, size, is_store);
     Updates& updates = updates_[current_];
@@ -129,6 +133,29 @@ void Races::drain(uint32_t agent, bool is_fence) {
     known.fenced.advance(agent, known.complete[agent]);
     snapshots_[agent] = nullptr;
     CoreState& core = cores_[core_of(agent)];
+    ++core.fence;
+    core.fenced.join(known.fenced);
+}
+
+// Atomic accesses are ordered like those to flags, by their own ordering bits: a release completes
+// the earlier accesses of the warp, an acquire invalidates the core's copies of lines.
+void Races::synchronise(Step& step) {
+    const Decoded& code = step.code;
+    Knowledge& known = warps_[current_];
+    updates_[current_].clear(code.d);
+    if (code.releases) {
+        drain(current_, false);
+        known.fenced.advance(current_, known.complete[current_]);
+    }
+    Addresses addresses(step);
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        Knowledge& flag = flags_[step.placed(addresses.lane[lane]) / 4];
+        if (code.releases) flag.join(known);
+        if (code.acquires) known.join(flag);
+    });
+    if (code.releases || code.acquires) snapshots_[current_] = nullptr;
+    if (!code.acquires) return;
+    CoreState& core = cores_[core_of(current_)];
     ++core.fence;
     core.fenced.join(known.fenced);
 }

@@ -2,7 +2,8 @@
 //
 // The order is happens-before, kept by vector clocks as in FastTrack (Flanagan and Freund, PLDI
 // 2009): program order, barriers, starts and ends of warps, commands of units and the waits for
-// them, and stores and loads of flags. Stores to DRAM need fences in addition: one of the storing
+// them, stores and loads of flags, and atomic accesses with an ordering; the words of atomic accesses
+// are not checked themselves. Stores to DRAM need fences in addition: one of the storing
 // warp before other cores or units can read them, and one of the loading core if it may hold an old
 // copy of the line in its L1D.
 #pragma once
@@ -117,6 +118,7 @@ private:
         return agent < warps_.size() ? agent / config_.warps : kNobody;
     }
     void drain(uint32_t agent, bool is_fence);
+    void synchronise(Step& step);
     Accessor accessor_of(const Step& step, bool is_store) const;
     bool touch_bytes(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
                      uint32_t lane);

@@ -9,7 +9,14 @@ from spica.hw.core.front_end.decode import Decode
 from spica.hw.core.front_end.decode_table import RULES
 from spica.hw.isa.assembly import assemble
 from spica.hw.isa.instructions import INSTRUCTIONS, find
-from spica.hw.isa.operations import ControlOperation, IntegerOperation, Port, Unit
+from spica.hw.isa.operations import (
+    AtomicOperation,
+    ControlOperation,
+    IntegerOperation,
+    MemoryOperation,
+    Port,
+    Unit,
+)
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
@@ -33,6 +40,8 @@ WIDE, HGMMA = (
     CoreConfig(tensor=RegisterFedConfig(), threads=32),
     CoreConfig(tensor=SharedFedConfig()),
 )
+ATOMIC = CoreConfig(atomics=True)
+ATOMIC_TENSOR = CoreConfig(atomics=True, tensor=RegisterFedConfig())
 TENSOR_WORD = INSTRUCTIONS["hmma"]
 
 
@@ -45,8 +54,9 @@ def words(rng) -> list[int]:
     opcodes = sorted({instruction.match & 0x7F for instruction in INSTRUCTIONS.values()})
     every_word += [rng.getrandbits(25) << 7 | rng.choice(opcodes) for _ in range(1000)]
     every_word += [rng.getrandbits(32) for _ in range(300)]
-    # Atomics have names but are not instructions of this core.
     every_word += [rng.getrandbits(25) << 7 | 0x2F for _ in range(20)]
+    # Fences one bit from a pause.
+    every_word += [INSTRUCTIONS["pause"].match ^ 1 << bit for bit in range(20, 28)]
     return every_word
 
 
@@ -72,18 +82,18 @@ def run(cases, config=PLAIN):
 
 @pytest.mark.parametrize(
     "config",
-    [PLAIN, BARE, TENSOR, WIDE, HGMMA, AWAITING],
-    ids=["plain", "bare", "tensor", "wide", "hgmma", "awaiting"],
+    [PLAIN, BARE, TENSOR, WIDE, HGMMA, AWAITING, ATOMIC, ATOMIC_TENSOR],
+    ids=["plain", "bare", "tensor", "wide", "hgmma", "awaiting", "atomic", "atomic_tensor"],
 )
-@pytest.mark.quick(1)
+@pytest.mark.quick(2)
 def test_instructions_and_random_words(config):
     run([(word, False) for word in words(random.Random(1))], config)
 
 
 @pytest.mark.parametrize(
     "config",
-    [PLAIN, BARE, TENSOR, HGMMA, AWAITING],
-    ids=["plain", "bare", "tensor", "hgmma", "awaiting"],
+    [PLAIN, BARE, TENSOR, HGMMA, AWAITING, ATOMIC],
+    ids=["plain", "bare", "tensor", "hgmma", "awaiting", "atomic"],
 )
 def test_every_instruction_has_been_decoded_as_itself(config):
     """Instructions that the core lacks are illegal for the golden model, no others."""
@@ -92,7 +102,8 @@ def test_every_instruction_has_been_decoded_as_itself(config):
         own = [one for one in RULES.values() if config.executes(one.port, one.operation)]
         tensor = [one.instruction for one in own if one.instruction.unit is Unit.TENSOR]
         matches = any(one.matches(instruction.match) for one in tensor)
-        is_illegal = is_tensor and not matches
+        is_missing = instruction.unit is Unit.ATOMIC and not config.atomics
+        is_illegal = (is_tensor and not matches) or is_missing
         is_illegal |= instruction.unit is Unit.EXCHANGE and not config.warp_operations
         is_illegal |= instruction.name == "vx_wait" and not config.awaits_units
         decoded = decode(instruction.match, 0, config=config)
@@ -136,6 +147,36 @@ def test_by_hand():
         assert (o.sources[2], o.reads, o.stalls_warp, o.serialises) == (3, 5, 1, 1)
         o = decoded_word("jal x1, -4")
         assert (o.immediate, o.stalls_warp, o.serialises, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
+
+    simulate(dut, bench, domains=())
+
+
+def test_atomics_by_hand():
+    dut = Decode(ATOMIC)
+
+    async def bench(ctx):
+        def decoded_word(line):
+            ctx.set(dut.word, assemble(line))
+            return ctx.get(dut.o)
+
+        o = decoded_word("amomaxu.h.aq x5, x6, (x7)")
+        assert (o.port, o.operation) == (Port.MEMORY, MemoryOperation.ATOMIC_H)
+        assert (o.rd, o.writes, o.reads, o.stalls_warp) == (5, 1, 3, 0)
+        assert [o.sources[k] for k in range(2)] == [7, 6]
+        assert (o.immediate >> 7 & 31, o.immediate >> 5 & 3) == (AtomicOperation.MAXU, 2)
+        o = decoded_word("amocas.w.rl x5, x6, (x7)")
+        assert (o.rd, o.writes, o.reads) == (5, 1, 7)
+        assert [o.sources[k] for k in range(3)] == [7, 6, 5]
+        assert (o.immediate >> 7 & 31, o.immediate >> 5 & 3) == (AtomicOperation.CAS, 1)
+        o = decoded_word("amocas.b x0, x6, (x7)")
+        assert (o.writes, o.reads) == (0, 3)
+        o = decoded_word("lr.w x5, (x7)")
+        assert (o.operation, o.writes, o.reads) == (MemoryOperation.ATOMIC_W, 1, 1)
+        o = decoded_word("sb.rl x6, (x7)")
+        assert (o.operation, o.writes, o.reads) == (MemoryOperation.ATOMIC_B, 0, 3)
+        o = decoded_word("pause")
+        assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.PAUSE)
+        assert (o.stalls_warp, o.serialises, o.reads) == (1, 0, 0)
 
     simulate(dut, bench, domains=())
 
