@@ -1,13 +1,14 @@
 """Arithmetic of an atomic operation: the bytes that it writes to a word of memory."""
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...emit.component import Component
 from ...isa.operations import AtomicOperation
 from ...lib.prefix_add import prefix_carries
 
-__all__ = ["AtomicUnit"]
+__all__ = ["AtomicUnit", "AtomicUnitSignature"]
 
 WORD = 32
 SIGNED = (AtomicOperation.MIN, AtomicOperation.MAX)
@@ -24,6 +25,37 @@ def is_one_of(operation: Value, operations: tuple[AtomicOperation, ...]) -> Valu
     return Cat(operation == one for one in operations).any()
 
 
+class AtomicUnitSignature(wiring.Signature):
+    """Values of an atomic operation, seen from their source.
+
+    Members
+    -------
+    operation : Out(AtomicOperation)
+    mask : Out(4)
+    old : Out(32)
+        The word in memory.
+    operand : Out(32)
+        rs2, at the position of the access.
+    expected : Out(32)
+        Likewise rd, for a compare-and-swap.
+    word : In(32)
+        The new bytes.
+    writes : In(1)
+        The bytes of `mask` are to be written.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "operation": Out(AtomicOperation),
+            "mask": Out(4),
+            "old": Out(WORD),
+            "operand": Out(WORD),
+            "expected": Out(WORD),
+            "word": In(WORD),
+            "writes": In(1),
+        })
+
+
 class AtomicUnit(Component):
     """Arithmetic of one atomic operation on a byte, a half or a word. Combinational.
 
@@ -33,32 +65,11 @@ class AtomicUnit(Component):
     `old`, before alignment and extension; that of a store-conditional is known where reservations
     are, and the unit is used only if it writes.
 
-    Members
-    -------
-    operation : In(AtomicOperation)
-    mask : In(4)
-    old : In(32)
-        The word in memory.
-    operand : In(32)
-        rs2, at the position of the access.
-    expected : In(32)
-        Likewise rd, for a compare-and-swap.
-    word : Out(32)
-        The new bytes.
-    writes : Out(1)
-        The bytes of `mask` are to be written.
+    Members are those of `AtomicUnitSignature`, seen from the other side.
     """
 
     def __init__(self):
-        super().__init__({
-            "operation": In(AtomicOperation),
-            "mask": In(4),
-            "old": In(WORD),
-            "operand": In(WORD),
-            "expected": In(WORD),
-            "word": Out(WORD),
-            "writes": Out(1),
-        })
+        super().__init__(AtomicUnitSignature().flip())
 
     def elaborate(self, platform):
         m = Module()

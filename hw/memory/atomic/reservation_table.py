@@ -1,18 +1,23 @@
 """Reservations of words by threads, from a load-reserved to a store-conditional."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config.ranges import Integers, require_ranges
 from ...emit.shared_block import SharedBlock
 
-__all__ = ["LIFETIME", "ReservationTable", "ReservationTableConfig"]
+__all__ = [
+    "LIFETIME",
+    "ReservationSignature",
+    "ReservationTable",
+    "ReservationTableConfig",
+]
 
 #: Cycles after a load-reserved in which its store-conditional can write.
 LIFETIME = 256
@@ -62,6 +67,32 @@ class ReservationTableConfig:
         )
 
 
+class ReservationSignature(wiring.Signature):
+    """Requests to a table of reservations, seen from their source.
+
+    Parameters
+    ----------
+    config : ReservationTableConfig
+
+    Members
+    -------
+    request : Out(config.request)
+        ``reserves`` is set for a load-reserved.
+    writes : Out(config.writes)
+    holds : In(1)
+    busy : In(1)
+        There is a reservation.
+    """
+
+    def __init__(self, config: ReservationTableConfig):
+        super().__init__({
+            "request": Out(config.request),
+            "writes": Out(config.writes),
+            "holds": In(1),
+            "busy": In(1),
+        })
+
+
 class ReservationTable(SharedBlock):
     """Table of reservations: at most one for each thread, and `entries` in all.
 
@@ -77,24 +108,12 @@ class ReservationTable(SharedBlock):
     ----------
     config : ReservationTableConfig
 
-    Members
-    -------
-    request : In(config.request)
-        ``reserves`` is set for a load-reserved.
-    writes : In(config.writes)
-    holds : Out(1)
-    busy : Out(1)
-        There is a reservation.
+    Members are those of `ReservationSignature`, seen from the other side.
     """
 
     def __init__(self, config: ReservationTableConfig):
         self.config = config
-        super().__init__({
-            "request": In(config.request),
-            "writes": In(config.writes),
-            "holds": Out(1),
-            "busy": Out(1),
-        })
+        super().__init__(ReservationSignature(config).flip())
 
     def build(self, platform):
         m = Module()
@@ -106,7 +125,7 @@ class ReservationTable(SharedBlock):
         )
         held = []
         for k in range(count):
-            entry = Signal(self.config.request, name=f"entry_{k}", reset_less=True)
+            entry: Any = Signal(self.config.request, name=f"entry_{k}", reset_less=True)
             since = Signal(range(LIFETIME), name=f"since_{k}", reset_less=True)
             m.d.comb += [
                 owned[k].eq(valid[k] & (entry.owner == request.owner)),

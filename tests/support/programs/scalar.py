@@ -26,8 +26,7 @@ MIDDLE = WINDOW + WINDOW_BYTES // 2
 SCALAR_NAMES = tuple(
     name
     for name, instruction in INSTRUCTIONS.items()
-    if instruction.unit
-    not in (Unit.WARP, Unit.EXCHANGE, Unit.SFU, Unit.TENSOR, Unit.ATOMIC)
+    if instruction.unit not in (Unit.WARP, Unit.EXCHANGE, Unit.SFU, Unit.TENSOR, Unit.ATOMIC)
     if name not in (*HALVES.values(), "mret", "pause")
 )
 MODES = range(len(Rounding))

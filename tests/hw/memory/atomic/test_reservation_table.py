@@ -133,7 +133,10 @@ def test_a_write_ends_all_reservations_of_its_word():
 
 @pytest.mark.parametrize(
     ("field", "number", "says"),
-    [("entries", 33, "entries must be between 1 and 32"), ("columns", 0, "columns must be between 1 and 64")],
+    [
+        ("entries", 33, "entries must be between 1 and 32"),
+        ("columns", 0, "columns must be between 1 and 64"),
+    ],
 )
 def test_sizes_out_of_range_are_refused(field, number, says):
     with pytest.raises(ValueError, match=says):
