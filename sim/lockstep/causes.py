@@ -17,7 +17,7 @@ CAUSES: Causes = (
         FaultCause.ILLEGAL,
         (
             *(Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
-            Reason.NO_UNITS,
+            *(Reason.NO_UNITS, Reason.EXCHANGE),
         ),
     ),
     (FaultCause.FETCH, (Reason.NOT_PLACED,)),
@@ -33,19 +33,24 @@ CAUSES: Causes = (
     (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
     (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
     (FaultCause.NO_PRODUCT, (Reason.NO_PRODUCT,)),
-    (FaultCause.NO_PROGRESS, (Reason.NO_PROGRESS,)),
     (FaultCause.INACTIVE_THREADS, (Reason.INACTIVE_THREADS,)),
+    (FaultCause.NO_PROGRESS, (Reason.NO_PROGRESS,)),
     (
         MemoryFault.MISALIGNED,
         (Reason.MISALIGNED, Reason.OPERAND_MISALIGNED, Reason.OPERAND_SPLIT),
     ),
-    (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
+    (
+        MemoryFault.UNADDRESSABLE,
+        (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE, Reason.ATOMIC_OUTSIDE),
+    ),
     (
         MemoryFault.REFUSED,
         (
             *(Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE),
             *(Reason.LOAD_NOT_PLACED, Reason.STORE_NOT_PLACED),
             *(Reason.CONSOLE_LOAD, Reason.CONSOLE_SIZE, Reason.REGISTER_SIZE),
+            *(Reason.ATOMIC_OUTSIDE, Reason.ATOMIC_NOT_PLACED),
+            *(Reason.ATOMIC_CONSOLE, Reason.ATOMIC_REGISTER),
         ),
     ),
     (MemoryFault.NOT_SHARED, (Reason.OPERAND_OUTSIDE,)),

@@ -28,8 +28,8 @@ NAMES = {
     "core": "warps threads divergent_branch tensor tensor_numerics tensor_operand tensor_layout "
     "tensor_queue scheduler issue_width instruction_buffer banks bank_mapping bank_arbiter "
     "collectors snoop writeback_buses integer_lanes fp32_lanes memory_lanes special_lanes "
-    "divide_lanes warp_operations multiply_latency fma_latency accesses transactions "
-    "shared_ports row_port",
+    "divide_lanes warp_operations multiply_latency fma_latency accesses atomics "
+    "transactions shared_ports row_port",
     "core.l1i": CACHE,
     "core.l1d": CACHE,
 }

@@ -4,13 +4,14 @@ import numpy as np
 
 from bench.units.operands.floats import crossed
 from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.operations import EXCHANGES
 from spica.hw.isa.operations import IntegerOperation as Op
 from spica.hw.isa.program import assemble_program
 from spica.sim.golden.core.units.integer_unit import BRANCHES, JUMPS, compute, execute, is_taken
 from support.core.integer_operands import CORNERS, one_warp, random_words
 from support.oracle.qemu_rv32 import Rv32
 
-ARITHMETIC = tuple(op for op in Op if op not in (*BRANCHES, *JUMPS))
+ARITHMETIC = tuple(op for op in Op if op not in (*BRANCHES, *JUMPS, *EXCHANGES))
 #: Operands of the oracle's program, and its results.
 WINDOW, WINDOW_BYTES = 0x9000_0000, 0x4_0000
 RESULTS = WINDOW + 0x4000

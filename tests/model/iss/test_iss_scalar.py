@@ -109,9 +109,10 @@ def test_random_programs_end_in_the_state_of_qemu():
     pair = Pair()
     pair.compare(range(120))
     assert pair.executed.total() > 100_000
-    assert set(pair.executed) == set(SCALAR_NAMES)
+    # A random fence may have the word of a pause.
+    assert set(pair.executed) - {"pause"} == set(SCALAR_NAMES)
     rare = {name: n for name, n in pair.executed.items() if n < 100}
-    assert set(rare) <= {"ecall", "ebreak"}
+    assert set(rare) <= {"ecall", "ebreak", "pause"}
     # Both deviations of QEMU from the standard occurred and were corrected.
     assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 10
 
@@ -123,7 +124,7 @@ def test_ten_million_random_instructions():
     assert pair.executed.total() > 10_000_000
     assert set(pair.executed) == set(SCALAR_NAMES)
     rare = {name: n for name, n in pair.executed.items() if n < 10_000}
-    assert set(rare) <= {"ecall", "ebreak"}
+    assert set(rare) <= {"ecall", "ebreak", "pause"}
     assert min(pair.executed[name] for name in ("ecall", "ebreak")) > 3000
     assert min(pair.oracle.corrections[case] for case in ("minimum", "fused")) > 1000
 

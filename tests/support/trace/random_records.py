@@ -19,6 +19,7 @@ def observed_layout(config: MachineConfig) -> Layout:
         assert config.core is not None
         names += [f"core{core}_observed_slots_{k}" for k in range(config.core.issue_width)]
         names += [f"core{core}_observed_{what}" for what in ("active", "at_barrier")]
+        names += [f"core{core}_observed_asleep"] * config.core.awaits_units
     return Layout([EmittedPort(name, "output", 8) for name in names], ())
 
 

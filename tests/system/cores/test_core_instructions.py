@@ -41,7 +41,7 @@ from support.slow_cases import fast_only
 EXECUTED = {
     name
     for name, item in INSTRUCTIONS.items()
-    if item.unit not in (Unit.TENSOR, Unit.ATOMIC) and name != "pause"
+    if item.unit not in (Unit.TENSOR, Unit.ATOMIC) and name not in ("pause", "vx_wait")
 }
 #: Shapes of the slow tier.
 SLOW = ("1x2x5", "1x2x8")
@@ -176,9 +176,9 @@ def test_a_fault_is_that_of_the_model(machine_of, program, memory):
 
 
 def test_there_is_a_program_for_every_cause():
-    # Those of tensor units: `test_core_tensor` and `test_cluster_hgmma`.
-    of_tensor_units = {FaultCause.NO_PRODUCT, FaultCause.INACTIVE_THREADS}
-    assert {item.cause for item in FAULTS.values()} == {*FaultCause, *MemoryFault} - of_tensor_units
+    # Those of units: `test_core_tensor`, `test_cluster_hgmma`, `test_cluster_waits`.
+    of_units = {FaultCause.NO_PRODUCT, FaultCause.INACTIVE_THREADS, FaultCause.NO_PROGRESS}
+    assert {item.cause for item in FAULTS.values()} == {*FaultCause, *MemoryFault} - of_units
 
 
 # Detection of differences

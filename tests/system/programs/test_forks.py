@@ -83,7 +83,7 @@ CROSSING = {
         6,
     ),
     "all threads from main": (
-        f"{TILES}int main(void) {{\n  uint32_t x = first;\n  spica_tile_await(0);\n"
+        f"{TILES}int main(void) {{\n  uint32_t x = first;\n  spica_tile_load(0, 0, 0);\n"
         "  out[3] = x;\n  return 0; }",
         5,
     ),
@@ -115,7 +115,7 @@ SOUND = {
     "one thread for a while": (
         f"{TILES}int main(void) {{\n"
         "  SPICA_PARALLEL { uint32_t x = first;\n"
-        "    spica_tile_await(0); out[vx_thread_id()] = x + first * 54321; }\n"
+        "    spica_tile_load(0, 0, 0); out[vx_thread_id()] = x + first * 54321; }\n"
         "  SPICA_END_PARALLEL return 0; }"
     ),
     "the mask from before": (

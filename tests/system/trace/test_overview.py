@@ -89,10 +89,13 @@ def test_warps_that_wait_do_not_run():
     config = PRESETS["tiny"]
     records = made_up(config)
     (track,) = (one for one in cluster_tracks(config, records) if one.title == "core 0 warps")
-    run, wait = (series.sums(records) for series in track.series)
-    active, waiting = records.sums["core0_active"], records.sums["core0_at_barrier"]
-    assert wait.tolist() == waiting.tolist()
-    assert run.tolist() == [max(int(a) - int(b), 0) for a, b in zip(active, waiting, strict=True)]
+    run, wait, sleep = (series.sums(records).tolist() for series in track.series)
+    active, waiting, asleep = (
+        records.sums[f"core0_{what}"].tolist() for what in ("active", "at_barrier", "asleep")
+    )
+    assert sleep == asleep
+    assert wait == [max(a - b, 0) for a, b in zip(waiting, asleep, strict=True)]
+    assert run == [max(a - b, 0) for a, b in zip(active, waiting, strict=True)]
 
 
 def test_tracks_in_which_nothing_happened_are_left_out():

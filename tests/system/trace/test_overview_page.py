@@ -124,11 +124,15 @@ def test_page_draws_what_was_recorded(tmp_path):
         span for span in first.intervals(records).tolist() if span[0] <= 500 < span[1]
     ] or [(0, 0)]
     assert (f"reads from {start} to {end - 1}: {end - start} cycles" in page["text"]) == (end > 0)
-    active, waiting = (int(records.sums[f"core0_{what}"][1]) for what in ("active", "at_barrier"))
+    active, waiting, asleep = (
+        int(records.sums[f"core0_{what}"][1]) for what in ("active", "at_barrier", "asleep")
+    )
     share = 100 * max(active - waiting, 0) / 8 / config.core.warps
     assert page["warps"].startswith("core 0 warps, cycles 8 to 15\n")
     assert (f"run: {share:.1f} %" in page["warps"]) == (share > 0)
-    assert f"wait at a barrier: {100 * waiting / 8 / config.core.warps:.1f} %" in page["warps"]
+    for label, cycles in (("wait at a barrier", max(waiting - asleep, 0)), ("sleep", asleep)):
+        text = f"{label}: {100 * cycles / 8 / config.core.warps:.1f} %"
+        assert (text in page["warps"]) == (cycles > 0)
     assert page["bins"] == [8, 24]
     assert any(tip.startswith("core 0 issue, cycles ") for tip in page["tips"])
     assert "matrix array" in {row[0] for row in page["summary"]}

@@ -34,7 +34,7 @@ def run_bench(*arguments):
 def test_an_unknown_benchmark_is_refused():
     done = run_bench("gem")
     assert done.returncode == 2
-    assert re.search(r"name must be one of area, [a-z, ]+, runs, not gem$", done.stderr)
+    assert re.search(r"name must be one of area, [a-z_, ]+, runs, not gem$", done.stderr)
 
 
 def test_targets_and_their_marks():
