@@ -24,33 +24,36 @@ WINDOW_OVERLAP, WINDOW_EARLY = 8, 12
 #: masters are in step, and the percentage of the rest that it waits (33 x 200 x 300 with L of 20,
 #: 50, 100 and 200; 33 x 200 x 320, 16 x 200 x 320).
 STEP_OVERLAP, STEP_EXPOSED = 46, 80
-#: First reads of the number of finished loads, after the start of the first load, and the period of
-#: these reads then and in later waits: a division as delay, and the read (all single tiles).
-FIRST_POLLS, POLL = (203, 304, 452), 103
-#: From the read that ends a wait to the command of the compute.
-COMMAND = 42
+#: From the start of the first load until the commanding warp waits for it (all single tiles).
+FIRST_WAIT = 291
+#: From the change of a counter to the warp that it wakes.
+WAKE = 3
+#: From the end of a wait to the command of the first compute, which is prepared before the wait,
+#: and to that of a later one (16 x 16 x 128, 33 x 17 x 65).
+FIRST_COMMAND, COMMAND = 26, 37
 #: From the command of the first compute to the first store: the choice of the plan. While the
 #: loading warp plans, in the first cycles after the first load, both share the divider: this
-#: percentage of the remaining time is added (16 x 16 x 16, 128 x 16 x 16, 64 x 64 x 64). The choice
-#: of the plan is the number with which cycles of single tiles agree best; it takes 422 to 452.
-PLAN, LOADER_PLAN, PLAN_SHARED = 452, 405, 68
+#: percentage of the remaining time is added (16 x 16 x 16, 128 x 16 x 16, 64 x 64 x 64).
+PLAN, LOADER_PLAN, PLAN_SHARED = 362, 424, 68
 #: From the start of the first load to the first load of the loading warp: with a compute command at
 #: once, added percentage of the time until that command, most (16 x 16 x 128, 64 x 256 x 64).
-LOADER_BEGIN, LOADER_SHARED, LOADER_LATEST = 488, 72, 920
+LOADER_BEGIN, LOADER_SHARED, LOADER_LATEST = 500, 72, 920
 #: Cycles of the loading warp for each load, for a step, and for one that begins a tile of C
 #: (16 x 16 x 256, 16 x 256 x 16).
 LOADER_LOAD, LOADER_STEP, LOADER_TURN = 85, 120, 245
 #: Cycles of the commanding warp: from the command of a compute to the next wait, or to a store;
 #: from a store to the next wait; more if the next tile has another size (16 x 16 x 256,
 #: 16 x 256 x 16, 144 x 208 x 80).
-STEP, STORE, TURN, RESIZE = 165, 85, 225, 85
-#: Last wait: from the last store to its first read, period of the reads, cycles until a completion
-#: can be read, and from the read that ends the wait to the end marker (all single tiles).
-FENCE, FENCE_POLL, FENCE_SEEN, END = 32, 19, 6, 24
+STEP, STORE, TURN, RESIZE = 150, 85, 280, 85
+#: From the last store to the last wait, and from its end to the end marker (all single tiles).
+FENCE, END = 45, 21
 #: Writes that a slice of the L2 has in flight, and writes queued before it; cycles besides the DRAM
 #: latency until the place of a write is free (128 x 64 x 64, L of 20, 100 and 200).
 WRITE_WINDOW, WRITE_QUEUE, WRITE_ROUND_TRIP = 64, 8, 6
 #: From the read of the last row to its write response, besides one DRAM latency.
 DRAIN_RESPONSE = 22
+#: Least cycles from the command of a store to its write response, besides one DRAM latency
+#: (1 x 1 x 1, 16 x 16 x 16).
+STORE_LEAST = 73
 #: From the command of a compute to its first row, besides the rows of the first weights.
 PRELOAD = 4

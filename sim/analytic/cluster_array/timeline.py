@@ -21,7 +21,7 @@ __all__ = ["TERMS", "Timeline"]
 TERMS = {
     "begin": "begin marker to the start of the first load",
     "first_load": "loads of the first step",
-    "first_compute": "end of these loads to the first row: poll, command, first weights",
+    "first_compute": "end of these loads to the first row: wake-up, command, first weights",
     "multiply": "rows of A enter the array, or it waits for weights of short passes",
     "wait_loads": "array waits for loads of a later step",
     "wait_commands": "array waits for a later command",
@@ -35,7 +35,7 @@ class Timeline:
     """Timeline of one product; all times are cycles after the begin marker.
 
     A step multiplies when its command has arrived and the array is free. Its command follows its
-    loads and the compute two steps before it, which the commanding warp polls, and the commands
+    loads and the compute two steps before it, which the commanding warp awaits, and the commands
     before it. The loading warp queues the loads of a step when slots are free. The store of a
     tile of C begins in its last column block and overlaps the next compute.
 
@@ -91,8 +91,7 @@ class Timeline:
 
     def close(self):
         """Set the terms after the last row of A."""
-        fence = self.stored + timing.FENCE
-        seen = polled(fence, self.response + timing.FENCE_SEEN, timing.FENCE_POLL)
+        seen = max(self.stored + timing.FENCE, self.response + timing.WAKE)
         self.terms["store"] = self.response - self.ends[-1]
         self.terms["end"] = seen + timing.END - self.response
 
@@ -109,10 +108,10 @@ class Timeline:
         count = step.loads_a + step.loads_b
         issue = self.loader
         if count and step.after:
-            issue = polled(issue, self.ends[step.after - 1] + self.write_latency, timing.POLL)
+            issue = max(issue, self.ends[step.after - 1] + self.write_latency + timing.WAKE)
         full = self.needed[-1] + count - self.most_loads
         if count and full > 0:
-            issue = polled(issue, self.loads.done(full - 1), timing.POLL)
+            issue = max(issue, self.loads.done(full - 1) + timing.WAKE)
         self.queue_loads(step, issue, timing.LOADER_LOAD)
         if count:
             turn = timing.LOADER_TURN if step.last else timing.LOADER_STEP
@@ -121,9 +120,8 @@ class Timeline:
     def first_command(self) -> int:
         """Return when the first compute is commanded."""
         loaded = self.loads.done(self.needed[0] - 1)
-        *early, last = (self.begin + poll for poll in timing.FIRST_POLLS)
-        seen = next((poll for poll in early if poll >= loaded), None)
-        command = (polled(last, loaded, timing.POLL) if seen is None else seen) + timing.COMMAND
+        command = max(self.begin + timing.FIRST_WAIT, loaded + timing.WAKE)
+        command += timing.FIRST_COMMAND
         self.loader = self.begin + min(
             timing.LOADER_LATEST,
             timing.LOADER_BEGIN + timing.LOADER_SHARED * (command - self.begin) // 100,
@@ -135,9 +133,9 @@ class Timeline:
 
     def command(self, number: int) -> int:
         """Return when the compute of a later step is commanded."""
-        ready = polled(self.main, self.loads.done(self.needed[number] - 1), timing.POLL)
+        ready = max(self.main, self.loads.done(self.needed[number] - 1) + timing.WAKE)
         if number > 1:
-            ready = polled(ready, self.ends[number - 2] + self.write_latency, timing.POLL)
+            ready = max(ready, self.ends[number - 2] + self.write_latency + timing.WAKE)
         return ready + timing.COMMAND
 
     def multiply(self, step: ProgramStep, command: int, number: int):
@@ -201,11 +199,8 @@ class Timeline:
             pause = max(0.0, end + 2 + max(0, settle - step.m) - self.drained[-2])
             rest = max(profile.read[-1] - profile.read[-2] - pause, profile.alone)
             self.drained[-1] = self.drained[-2] + pause + rest
-        self.response = round(
-            self.drained[-1] + profile.tail + timing.DRAIN_RESPONSE + self.memory.latency
+        written = max(
+            self.drained[-1] + profile.tail + timing.DRAIN_RESPONSE,
+            self.stored + timing.STORE_LEAST,
         )
-
-
-def polled(first: int, ready: float, period: int) -> int:
-    """Return the first read at or after `ready`; reads begin at `first` and are `period` apart."""
-    return first + max(0, math.ceil((ready - first) / period)) * period
+        self.response = round(written + self.memory.latency)
