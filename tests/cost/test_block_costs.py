@@ -91,7 +91,10 @@ LIMITS = {
     "divergence_stack": of_core(DivergenceStack, 60, 20, sram_bits=8 * 8 * (8 + 8 + 30)),
     "redirects": of_core(Redirects, 70, 45),
     "warp_control": Limits(
-        make=lambda: WarpControl(CoreBlockConfig.of(PRESETS["core"])), cells=600, depth=45
+        make=lambda: WarpControl(CoreBlockConfig.of(PRESETS["core"])), cells=670, depth=45
+    ),
+    "warp_control without waits": Limits(
+        make=lambda: WarpControl(CoreBlockConfig.of(PRESETS["volta"])), cells=600, depth=45
     ),
     "warp_table": of_core(WarpTable, 60, 10),
     "decode": of_core(Decode, 141, 25),
