@@ -35,7 +35,8 @@ PIPELINE = {
     *(
         f"core.{field.name}"
         for field in dataclasses.fields(PipelineConfig)
-        if not field.name.startswith("tensor") and "bound" not in field.metadata
+        # RTL has no atomics yet.
+        if not field.name.startswith(("tensor", "atomics")) and "bound" not in field.metadata
     ),
     "core.tensor*",
 }

@@ -196,7 +196,7 @@ MISTAKES = {
         ("SPICA_IF (i < n)", "SPICA_IF (i + 1 < n)"),
         ("x[places[i]]", "x[places[i / 2]]"),
     ],
-    "reduce": [("step >= SPICA_THREADS", "2 * step >= SPICA_THREADS"), (BARRIER, "")],
+    "reduce": [("spica_warp_sumf(sum)", "sum"), (BARRIER, "")],
     "saxpy": [("fmaf(a, x[i], y[i])", "fmaf(a, y[i], x[i])")],
     "sgemm": [
         (f"{BARRIER}\n        multiply(slabs, rest", "multiply(slabs, rest"),
