@@ -80,9 +80,9 @@ SPICA_INLINE void layernorm(void) {
     const float share = 1.0f / (float)columns;
     for (uint32_t row = worker; row < arguments->rows; row += WORKERS) {
         const float *x = arguments->x + row * columns + lane;
-        const float mean = share * across_lanes(sum(x, columns, lane), slots, lane, add);
+        const float mean = share * sum_of_lanes(sum(x, columns, lane), slots, lane);
         const float lane_squares = sum_of_squares(x, columns, lane, mean);
-        const float squares = across_lanes(lane_squares, slots, lane, add);
+        const float squares = sum_of_lanes(lane_squares, slots, lane);
         const float scale = spica_rsqrtf(fmaf(squares, share, arguments->epsilon));
         normalise(arguments, row, lane, mean, scale);
     }

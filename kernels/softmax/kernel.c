@@ -9,8 +9,6 @@ typedef struct {
     float *y;
 } Arguments;
 
-SPICA_INLINE float larger(float a, float b) { return fmaxf(a, b); }
-
 SPICA_INLINE float maximum(const float *x, uint32_t columns, uint32_t lane) {
     float largest = -__builtin_inff();
     for (; columns >= BLOCK; columns -= BLOCK, x += BLOCK) {
@@ -76,9 +74,9 @@ SPICA_INLINE void softmax(void) {
         const float *x = arguments->x + row * columns + lane;
         float *y = arguments->y + row * columns + lane;
         // One shift for the whole row cancels in the quotient, so its rounding does not matter.
-        const float shift = LOG2_E * across_lanes(maximum(x, columns, lane), slots, lane, larger);
+        const float shift = LOG2_E * largest_of_lanes(maximum(x, columns, lane), slots, lane);
         const float lane_sum = exponentials(x, y, columns, lane, shift);
-        const float total = across_lanes(lane_sum, slots, lane, add);
+        const float total = sum_of_lanes(lane_sum, slots, lane);
         scale(y, columns, lane, spica_rcpf(total));
     }
 }

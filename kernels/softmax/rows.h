@@ -18,26 +18,22 @@ enum {
 _Static_assert(SPICA_WARP_OPERATIONS || ROOM >= 1,
                "[larger shared.size] shared memory must hold a word for each lane");
 
-SPICA_INLINE float add(float a, float b) { return a + b; }
-
 // Combines the values of all lanes; every lane returns the same.
 #if SPICA_WARP_OPERATIONS
-SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lane,
-                                float (*combine)(float, float)) {
+SPICA_INLINE float sum_of_lanes(float value, volatile float *slots, uint32_t lane) {
     (void)slots, (void)lane;
-    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
-#pragma unroll
-        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2)
-            value = combine(value, spica_shuffle_xorf(value, distance, SPICA_THREADS));
-        return value;
-    }
-    float all = spica_shufflef(value, 0, SPICA_THREADS);
-#pragma unroll
-    for (uint32_t other = 1; other < SPICA_THREADS; other++)
-        all = combine(all, spica_shufflef(value, other, SPICA_THREADS));
-    return all;
+    return spica_warp_sumf(value);
+}
+
+SPICA_INLINE float largest_of_lanes(float value, volatile float *slots, uint32_t lane) {
+    (void)slots, (void)lane;
+    return spica_warp_maxf(value);
 }
 #else
+SPICA_INLINE float add(float a, float b) { return a + b; }
+
+SPICA_INLINE float larger(float a, float b) { return fmaxf(a, b); }
+
 // A warp runs in lockstep: all lanes write their slots before any is read.
 SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lane,
                                 float (*combine)(float, float)) {
@@ -54,6 +50,14 @@ SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lan
 #pragma unroll
     for (uint32_t other = 1; other < SPICA_THREADS; other++) all = combine(all, slots[other]);
     return all;
+}
+
+SPICA_INLINE float sum_of_lanes(float value, volatile float *slots, uint32_t lane) {
+    return across_lanes(value, slots, lane, add);
+}
+
+SPICA_INLINE float largest_of_lanes(float value, volatile float *slots, uint32_t lane) {
+    return across_lanes(value, slots, lane, larger);
 }
 #endif
 

@@ -202,7 +202,7 @@ MISTAKES = {
         (f"{BARRIER}\n        multiply(slabs, rest", "multiply(slabs, rest"),
         ("depth; row +=", "depth - 1; row +="),
     ],
-    "softmax": [("spica_shuffle_xorf(value, distance", "spica_shuffle_xorf(value, 0")],
+    "softmax": [("spica_warp_sumf(value)", "value")],
     "stencil": [("spica_barrier();", "")],
     "strided": [
         ("SPICA_IF (i < n)", "SPICA_IF (i + 1 < n)"),
