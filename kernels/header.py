@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..base.errors import UserError
 from ..hw.config import MachineConfig, PipelineConfig
-from ..hw.core.front_end.decode_table import RULES
+from ..hw.core.front_end.decode_table import RULES, Rule
 from ..hw.isa import commands as rocc
 from ..hw.isa import memory_map as address_map
 from ..hw.isa.csr import BLOCK_PLACES, COUNTER_PLACES, COUNTERS, CSRS, USED_BLOCKS
@@ -124,22 +124,20 @@ def encodings(core: PipelineConfig) -> Definitions:
             text = f"{word & 0x7F:#04x}, {word >> 12 & 7}, {word >> 25:#04x}"
             fixed = "" if "rs2" in instruction.registers else f", rs2 = {word >> 20 & 0x1F}"
             yield f"insn_{name}", text, instruction.syntax + fixed
-        elif instruction.unit is Unit.EXCHANGE:
-            sentence = f"{instruction.name} needs core.warp_operations {NOT_HERE}"
+        else:
+            sentence = f"{instruction.name} needs {requirement_of(rule)} {NOT_HERE}"
             yield f"lacks_{name}", f'"{sentence}"', ""
             yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
-        elif rule.port is Port.CONTROL and rule.operation == ControlOperation.WAIT:
-            yield f"lacks_{name}", f'"{instruction.name} needs a DMA {NOT_HERE}"', ""
-            yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
-        else:
-            kinds = (one for one in TENSOR_STYLES if one.executes(rule.port, rule.operation))
-            unit = f"core.tensor={' or '.join(one.name for one in kinds)}"
-            yield (
-                f"lacks_{name}",
-                f'"{instruction.name} needs tensor units of {unit} {NOT_HERE}"',
-                "",
-            )
-            yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
+
+
+def requirement_of(rule: Rule) -> str:
+    """Return the part of a machine that an instruction needs which not every core has."""
+    if rule.instruction.unit is Unit.EXCHANGE:
+        return "core.warp_operations"
+    if rule.port is Port.CONTROL and rule.operation == ControlOperation.WAIT:
+        return "a DMA"
+    kinds = (one for one in TENSOR_STYLES if one.executes(rule.port, rule.operation))
+    return f"tensor units of core.tensor={' or '.join(one.name for one in kinds)}"
 
 
 def missing(config: MachineConfig) -> Definitions:

@@ -171,7 +171,9 @@ class Cluster(wiring.PureInterface):
         registers += [matrix.registers for matrix in matrices]
         hosts = [flipped(port) for port in self.registers]
         if config.cores:
-            self.add_cores(m, shared, dmas, matrices, hosts, registers, sources)
+            cores = self.add_cores(m, shared, dmas, hosts, registers, sources)
+            if dmas:
+                self.report_progress(m, cores, dmas, matrices)
         else:
             connect_all(m, hosts, registers)
             connect_all(m, [bus for dma in dmas for bus in dma.axi], map(flipped, self.masters))
@@ -236,18 +238,11 @@ class Cluster(wiring.PureInterface):
         connect_all(m, [port for dma in dmas for port in dma.write], shared.ports("write"))
 
     def add_cores(
-        self,
-        m: Module,
-        shared: SharedMemory,
-        dmas: list[Dma],
-        matrices: list,
-        hosts,
-        registers,
-        sources,
-    ) -> None:
+        self, m: Module, shared: SharedMemory, dmas: list[Dma], hosts, registers, sources
+    ) -> list[Core]:
         """Add the cores, what they share, and the multiplexers of the memory masters.
 
-        Adds the events of the caches and tensor units to `sources`.
+        Adds the events of the caches and tensor units to `sources`. Returns the cores.
         """
         config = self.config
         m.submodules[self.named("cluster_barrier")] = cluster_barrier = ClusterBarrier(
@@ -276,7 +271,6 @@ class Cluster(wiring.PureInterface):
         waits: list[Value] = []
         if registers:
             waits += self.add_register_bus(m, hosts, cores, memory_units, registers)
-            self.report_progress(m, cores, dmas, matrices)
         if not config.units:
             self.refuse_commands(m, cores)
         if config.tensor is not None:
@@ -284,6 +278,7 @@ class Cluster(wiring.PureInterface):
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
         self.add_multiplexers(m, [*dmas, *memory_units])
         m.d.comb += self.units_busy.eq(Cat(self.dma_works, self.matrix_works, *waits).any())
+        return cores
 
     def add_core(
         self,

@@ -23,7 +23,14 @@ from .tensor import TensorUnitConfig
 __all__ = ["CoreConfig", "PipelineConfig"]
 
 SCHEDULERS = ("round_robin", "greedy_then_oldest", "oldest", "two_level")
-ATOMIC_OPERATIONS = (MemoryOperation.ATOMIC_B, MemoryOperation.ATOMIC_H, MemoryOperation.ATOMIC_W)
+ATOMICS = (MemoryOperation.ATOMIC_B, MemoryOperation.ATOMIC_H, MemoryOperation.ATOMIC_W)
+#: Field that decides whether a core has an operation of a port, for those that it may lack.
+OPTION_OF = {
+    **{(Port.INT, operation): "warp_operations" for operation in EXCHANGES},
+    (Port.CONTROL, ControlOperation.WAIT): "awaits_units",
+    **{(Port.MEMORY, operation): "atomics" for operation in ATOMICS},
+    (Port.CONTROL, ControlOperation.PAUSE): "atomics",
+}
 MOST_THREADS = 32
 #: Threads, or words, of a warp that a port accepts per cycle.
 Lanes = Annotated[int | None, Integers(1, MOST_THREADS)]
@@ -146,16 +153,12 @@ class PipelineConfig:
 
     def executes(self, port: Port, operation: int) -> bool:
         """Return whether the core has an operation of a port."""
-        if port is Port.INT and operation in EXCHANGES:
-            return self.warp_operations
-        if port is Port.CONTROL and operation == ControlOperation.WAIT:
-            return self.awaits_units
+        option = OPTION_OF.get((port, operation))
+        if option is not None:
+            return getattr(self, option)
         is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
         if port is Port.TENSOR or is_wait:
             return self.tensor is not None and self.tensor.executes(port, operation)
-        is_atomic = port is Port.MEMORY and operation in ATOMIC_OPERATIONS
-        if is_atomic or (port is Port.CONTROL and operation == ControlOperation.PAUSE):
-            return self.atomics
         return True
 
     @property

@@ -132,8 +132,8 @@ class Core(SharedBlock):
         self.count(m, counters, issue, collectors, registers, control, writeback)
         probe(m, self.observed, issue, collectors, units, writeback, self.memory_fault)
         if platform is None:
-            is_busy = self.busy | ~(self.invalidate | self.invalidate_data)
-            m.d.sync += Assert(is_busy, "caches must be invalidated only while busy")
+            empties = self.invalidate | self.invalidate_data
+            m.d.sync += Assert(self.busy | ~empties, "caches must be invalidated only while busy")
         return m
 
     def connect_outside(
@@ -153,7 +153,7 @@ class Core(SharedBlock):
             self.invalidate.eq(control.invalidate),
             self.invalidate_data.eq(control.invalidate_data),
         ]
-        if self.config.progress:
+        if self.config.core.awaits_units:
             connect(m, flipped(self.progress), control.progress)
 
     def report_memory_faults(self, m: Module, units: dict[Port, Any]):

@@ -21,13 +21,13 @@ __all__ = ["SELECTOR_FIELDS", "Exchange"]
 SELECTOR_FIELDS = {"b": 0, "clamp": 6, "mask": 12}
 
 
-def numbered(index: Value, values: Sequence[Value]) -> Value:
+def value_at(index: Value, values: Sequence[Value]) -> Value:
     """Return the value with this index, by a balanced tree; undefined beyond the last one."""
     if len(values) == 1:
         return values[0]
     half = 1 << (len(index) - 1)
-    below = numbered(index[:-1], values[:half])
-    return Mux(index[-1], numbered(index[:-1], values[half:]), below) if values[half:] else below
+    below = value_at(index[:-1], values[:half])
+    return Mux(index[-1], value_at(index[:-1], values[half:]), below) if values[half:] else below
 
 
 class Exchange(Component):
@@ -135,6 +135,6 @@ class Exchange(Component):
                 m.d.comb += [read.eq(first | (b & ~mask)), is_within.eq((b & ~mask) <= last)]
         # A thread that does not exist is inactive.
         active = self.i.common.mask | Const(0, 1 << width)
-        takes = is_within & numbered(read, list(active))
+        takes = is_within & value_at(read, list(active))
         sources = [Value.cast(source) for source in self.i.common.sources]
-        return Mux(takes, numbered(read, sources), self.i.a[lane])
+        return Mux(takes, value_at(read, sources), self.i.a[lane])
