@@ -54,25 +54,44 @@ SPICA_INLINE void gemm_fence(void)
     virgo_fence(0);
 }
 
-/* Instantiates both plans, one branch each. The first compute precedes the choice. If the cores finish
- * C, they share the divider, so the compiler must not move the divisions of the plan before it. */
+/* Whether the first step is the only one. */
+SPICA_INLINE int gemm_is_one_step(const Gemm *gemm)
+{
+    return gemm->m <= GEMM_M && gemm->n <= GEMM_N && gemm->k <= GEMM_K;
+}
+
+/* The steps after the first, with its store. Instantiates both plans, one branch each. If the cores
+ * finish C, they share the divider, so the compiler must not move the divisions of the plan before
+ * the first compute. */
+SPICA_INLINE void gemm_command_rest(const Gemm *first, GemmBegun begun, GemmTarget target,
+                                    GemmKnown known, uint32_t a_panels)
+{
+    Gemm gemm = *first;
+    if (GEMM_FINISHED)
+        __asm__ volatile("" : "+r"(gemm.m), "+r"(gemm.n), "+r"(gemm.k));
+    int keeps_b = gemm_keeps_b(&gemm, a_panels);
+    if (GEMM_LOADERS && keeps_b)
+        gemm_multiply_all(&gemm, begun, target, known, a_panels, 1);
+    else if (GEMM_LOADERS)
+        gemm_multiply_all(&gemm, begun, target, known, a_panels, 0);
+    else if (keeps_b)
+        gemm_do_all(&gemm, begun, target, known, a_panels, 1);
+    else
+        gemm_do_all(&gemm, begun, target, known, a_panels, 0);
+}
+
+/* All computes and stores. The first compute precedes the choice of the plan. */
 SPICA_INLINE void gemm_command(const Gemm *first, GemmBegun begun)
 {
     GemmTarget target = gemm_target(first);
     GemmKnown known = {.loads_done = begun.loads, .computes_done = begun.computes};
-    gemm_multiply_first(first, &target, &known);
-    Gemm gemm = *first;
-    if (GEMM_FINISHED)
-        __asm__ volatile("" : "+r"(gemm.m), "+r"(gemm.n), "+r"(gemm.k));
-    int keeps_b = gemm_keeps_b(&gemm);
-    if (GEMM_LOADERS && keeps_b)
-        gemm_multiply_all(&gemm, begun, target, known, 1);
-    else if (GEMM_LOADERS)
-        gemm_multiply_all(&gemm, begun, target, known, 0);
-    else if (keeps_b)
-        gemm_do_all(&gemm, begun, target, known, 1);
-    else
-        gemm_do_all(&gemm, begun, target, known, 0);
+    uint32_t a_panels = gemm_multiply_first(first, &target, &known);
+    if (gemm_is_one_step(first)) {
+        gemm_complete(&target, &known, 0, 0);
+        gemm_hand_over(&known.handed);
+    } else {
+        gemm_command_rest(first, begun, target, known, a_panels);
+    }
     gemm_fence();
 }
 
@@ -84,10 +103,11 @@ static __attribute__((noinline, noreturn, used)) void gemm_supply(void)
     SPICA_ENTRY_
     const GemmBegun begun = gemm_begun;
     const Gemm gemm = gemm_read(begun.gemm);
-    if (gemm_keeps_b(&gemm))
-        gemm_load_all(&gemm, begun, 1);
+    const uint32_t a_panels = gemm_panels(&gemm, GEMM_A_SLOTS);
+    if (gemm_keeps_b(&gemm, a_panels))
+        gemm_load_all(&gemm, begun, a_panels, 1);
     else
-        gemm_load_all(&gemm, begun, 0);
+        gemm_load_all(&gemm, begun, a_panels, 0);
     vx_tmc_zero();
     __builtin_unreachable();
 }
@@ -104,10 +124,15 @@ SPICA_INLINE int gemm_error(void)
  * nothing else may use the DMA or the matrix unit. Shared memory is overwritten. */
 static void gemm_run(const Gemm *from)
 {
-    const Gemm gemm = gemm_read(from);
+    Gemm gemm = gemm_read(from);
     const GemmBegun begun = gemm_begin(from, &gemm);
+    /* The first loads go before the comparisons of sizes. */
+    SPICA_ANEW(gemm.m);
+    SPICA_ANEW(gemm.n);
+    SPICA_ANEW(gemm.k);
 #if GEMM_LOADERS
-    vx_wspawn(2, gemm_supply);
+    if (!gemm_is_one_step(&gemm))
+        vx_wspawn(2, gemm_supply);
     gemm_command(&gemm, begun);
     while (vx_warp_mask() & 2)
         ;

@@ -207,7 +207,8 @@ SPICA_INLINE void finish_tile(FinishPlace at, int is_half)
 /* Finishes all tiles in the order in which they are computed. */
 SPICA_INLINE void finish_tiles(int is_half)
 {
-    FinishPlace at = {.keeps_b = (uint32_t)gemm_keeps_b(&finish_arguments()->gemm)};
+    const Gemm *gemm = &finish_arguments()->gemm;
+    FinishPlace at = {.keeps_b = (uint32_t)gemm_keeps_b(gemm, gemm_panels(gemm, GEMM_A_SLOTS))};
     SPICA_ANEW(at.keeps_b);
     for (;;) {
         finish_tile(at, is_half);

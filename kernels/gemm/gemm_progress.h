@@ -6,13 +6,14 @@
 #ifndef GEMM_PROGRESS_H
 #define GEMM_PROGRESS_H
 
-#include "gemm_sizes.h"
+#include "gemm_steps.h"
 
 #if GEMM_FINISHED
 
 /* Computes started in all; whether any tile was handed over; whether one is in progress. */
 typedef struct {
-    uint32_t started, is_handed, is_awaited;
+    GemmAside started, is_handed;
+    uint32_t is_awaited;
 } GemmHanded;
 
 /* Barrier of all warps except the loading one. */
@@ -23,7 +24,7 @@ SPICA_INLINE void gemm_barrier(void)
 
 SPICA_INLINE void gemm_record_started(GemmHanded *handed, uint32_t started)
 {
-    handed->started = started;
+    handed->started = gemm_aside(started);
 }
 
 /* Releases the cores if the tile they wait for is ready; otherwise sleeps until a command has
@@ -35,7 +36,7 @@ SPICA_INLINE void gemm_poll(GemmHanded *handed, int waits_for_loads)
     const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
     uint32_t running = waits_for_loads ? virgo_look_again(&address) : *address;
     uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
-    if (running <= handed->started - done) {
+    if (running <= gemm_of(handed->started) - done) {
         gemm_barrier();
         handed->is_awaited = 0;
     } else if (!waits_for_loads) {
@@ -62,10 +63,11 @@ SPICA_INLINE void gemm_hand_over(GemmHanded *handed)
 SPICA_INLINE void gemm_hand(GemmHanded *handed)
 {
     gemm_hand_over(handed);
-    if (handed->is_handed)
+    if (gemm_of(handed->is_handed))
         gemm_barrier();
     virgo_spill(SPICA_CONSTANT(GEMM_FIRST + GEMM_C_PLACE), VIRGO_WIDE);
-    handed->is_handed = handed->is_awaited = 1;
+    handed->is_handed = gemm_aside(1);
+    handed->is_awaited = 1;
 }
 
 #else
@@ -111,16 +113,13 @@ typedef struct {
 
 SPICA_INLINE void gemm_await_loads(GemmKnown *known, uint32_t count)
 {
-    if ((int32_t)(count - known->loads_done) > 0)
-        known->loads_done =
-            gemm_wait(&known->handed, SPICA_CONSTANT(SPICA_OF_UNIT(DMA, LOADS_DONE)), count);
+    known->loads_done =
+        gemm_wait(&known->handed, SPICA_CONSTANT(SPICA_OF_UNIT(DMA, LOADS_DONE)), count);
 }
 
 SPICA_INLINE void gemm_await_computes(GemmKnown *known, uint32_t count)
 {
-    if ((int32_t)(count - known->computes_done) > 0)
-        known->computes_done =
-            gemm_wait(&known->handed, SPICA_OF_UNIT(MATRIX, COMPUTES_DONE), count);
+    known->computes_done = gemm_wait(&known->handed, SPICA_OF_UNIT(MATRIX, COMPUTES_DONE), count);
 }
 
 #endif

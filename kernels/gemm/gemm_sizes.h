@@ -36,7 +36,8 @@ typedef struct {
 #define GEMM_PLAN_(name) SPICA_OF_UNIT(GEMM, PLAN_##name)
 #endif
 
-/* Largest tiles, ranges of A and B in shared memory from GEMM_FIRST on, and loads in progress. A
+/* Largest tiles, ranges of A and B in shared memory from GEMM_FIRST on with the tiles that fit, and
+ * loads in progress. A
  * tile of C that the cores finish is behind these ranges. */
 enum {
     GEMM_M = GEMM_PLAN_(M),
@@ -48,6 +49,8 @@ enum {
     GEMM_FIRST = GEMM_HALVED * VIRGO_UNIT * GEMM_C_PLACE,
     GEMM_A_BYTES = GEMM_PLAN_(A_BYTES),
     GEMM_B_BYTES = GEMM_PLAN_(B_BYTES),
+    GEMM_A_SLOTS = GEMM_A_ROOM / GEMM_A_BYTES,
+    GEMM_B_SLOTS = GEMM_B_ROOM / GEMM_B_BYTES,
     GEMM_LOADS = GEMM_PLAN_(LOADS),
 };
 _Static_assert(!GEMM_HALVED || (VIRGO_UNIT < 2 && !GEMM_FINISHED),

@@ -33,7 +33,6 @@ typedef struct {
     uint32_t first, end, bytes; /* first slot, end of the last, bytes of one */
     GemmAside panels;           /* panels that fit; 0: a ring */
     GemmAside back;             /* bytes from the first to the last slot of a panel */
-    GemmAside distance;         /* steps from the last use of a slot to its next load */
 } GemmSlots;
 
 /* A product and its chosen plan. */
@@ -44,15 +43,16 @@ typedef struct {
     int keeps_b;
 } GemmPlan;
 
-/* A step in the sequence of all tiles: position, operands, loads, and the distance after which its
- * slots are reused. Computes and loads are counted as the devices count them. */
+/* A step in the sequence of all tiles: position, operands and loads. Computes and loads are counted
+ * as the devices count them. */
 typedef struct {
     GemmAside panel, sweep, position; /* panel kept; steps of the sweep; panel swept */
     uint32_t step;                    /* computes before it */
     uint32_t rest;                    /* rest of K, this step included */
     uint32_t resident, swept;         /* slot addresses */
     uint32_t loads;                   /* loads that it and earlier steps need */
-    uint32_t loads_resident, loads_swept, distance;
+    uint32_t loads_resident, loads_swept;
+    uint32_t step_loads;              /* both: loads of a step of this tile of C */
 } GemmStep;
 
 #define GEMM_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -62,20 +62,22 @@ SPICA_INLINE uint32_t gemm_least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* `others`: panels of the other operand for which a panel of this one stays; 0: none stays. */
-SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t room, uint32_t bytes, uint32_t depth,
-                                  uint32_t others)
+/* Panels of an operand that fit, of so many slots. */
+SPICA_INLINE uint32_t gemm_panels(const Gemm *gemm, uint32_t slots)
 {
-    uint32_t slots = room / bytes, panels = slots / depth;
+    return slots / VIRGO_BLOCKS(gemm->k, GEMM_K);
+}
+
+SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t slots, uint32_t bytes, uint32_t depth,
+                                  uint32_t panels)
+{
     uint32_t used = panels ? panels * depth : slots;
-    uint32_t distance = others && panels ? ((panels - 1) * others + 1) * depth : used;
     return (GemmSlots){
         .first = first,
         .end = first + used * bytes,
         .bytes = bytes,
         .panels = gemm_aside(panels),
         .back = gemm_aside((depth - 1) * bytes),
-        .distance = gemm_aside(distance),
     };
 }
 
@@ -86,13 +88,11 @@ SPICA_INLINE uint32_t gemm_loaded(uint32_t resident, uint32_t swept, uint32_t ou
     return (fits ? resident : resident * inner) + swept * outer - held * (outer - 1);
 }
 
-/* Whether to keep panels of B rather than of A. */
-SPICA_INLINE int gemm_keeps_b(const Gemm *gemm)
+/* Whether to keep panels of B rather than of A, given the panels of A that fit. */
+SPICA_INLINE int gemm_keeps_b(const Gemm *gemm, uint32_t a_panels)
 {
-    uint32_t depth = VIRGO_BLOCKS(gemm->k, GEMM_K);
     uint32_t rows = VIRGO_BLOCKS(gemm->m, GEMM_M), columns = VIRGO_BLOCKS(gemm->n, GEMM_N);
-    uint32_t a_panels = GEMM_A_ROOM / GEMM_A_BYTES / depth;
-    uint32_t b_panels = GEMM_B_ROOM / GEMM_B_BYTES / depth;
+    uint32_t b_panels = gemm_panels(gemm, GEMM_B_SLOTS);
     uint32_t keeping_a = gemm_loaded(gemm->m, gemm->n, rows, columns, a_panels,
                                      gemm_least(b_panels * GEMM_N, gemm->n));
     uint32_t keeping_b = gemm_loaded(gemm->n, gemm->m, columns, rows, b_panels,
@@ -100,13 +100,13 @@ SPICA_INLINE int gemm_keeps_b(const Gemm *gemm)
     return keeping_b < keeping_a;
 }
 
-SPICA_INLINE GemmPlan gemm_plan(const Gemm *gemm, int keeps_b)
+SPICA_INLINE GemmPlan gemm_plan(const Gemm *gemm, uint32_t a_panels, int keeps_b)
 {
     uint32_t depth = VIRGO_BLOCKS(gemm->k, GEMM_K);
     uint32_t rows = VIRGO_BLOCKS(gemm->m, GEMM_M), columns = VIRGO_BLOCKS(gemm->n, GEMM_N);
-    GemmSlots a = gemm_slots(GEMM_FIRST, GEMM_A_ROOM, GEMM_A_BYTES, depth, keeps_b ? 0 : columns);
-    GemmSlots b = gemm_slots(GEMM_FIRST + GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B_BYTES, depth,
-                             keeps_b ? rows : 0);
+    GemmSlots a = gemm_slots(GEMM_FIRST, GEMM_A_SLOTS, GEMM_A_BYTES, depth, a_panels);
+    GemmSlots b = gemm_slots(GEMM_FIRST + GEMM_A_ROOM, GEMM_B_SLOTS, GEMM_B_BYTES, depth,
+                             gemm_panels(gemm, GEMM_B_SLOTS));
     return (GemmPlan){
         .resident = keeps_b ? b : a,
         .swept = keeps_b ? a : b,
@@ -123,8 +123,7 @@ SPICA_INLINE GemmPlan gemm_plan(const Gemm *gemm, int keeps_b)
     };
 }
 
-/* Sets the loads of the steps of a tile of C, and the distance since the last use of their
- * slots. */
+/* Sets the loads of the steps of a tile of C. */
 SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at, uint32_t panel, uint32_t sweep)
 {
     at->panel = gemm_aside(panel);
@@ -132,10 +131,7 @@ SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at, uint32_t panel,
     at->rest = gemm_of(plan->k);
     at->loads_resident = !gemm_of(plan->resident.panels) || sweep == 0;
     at->loads_swept = panel == 0 || sweep >= gemm_of(plan->swept.panels);
-    uint32_t swept_distance = gemm_of(plan->swept.distance);
-    at->distance = at->loads_resident ? gemm_of(plan->resident.distance) : swept_distance;
-    if (at->loads_swept)
-        at->distance = gemm_least(at->distance, swept_distance);
+    at->step_loads = at->loads_resident + at->loads_swept;
 }
 
 /* The first step; `loads` and `computes` are the counters before it. */
@@ -155,7 +151,7 @@ SPICA_INLINE GemmStep gemm_first(const GemmPlan *plan, uint32_t loads, uint32_t 
 SPICA_INLINE uint32_t gemm_following(const GemmSlots *slots, uint32_t slot)
 {
     slot += slots->bytes;
-    return slot == slots->end ? slots->first : slot;
+    return GEMM_LIKELY(slot != slots->end) ? slot : slots->first;
 }
 
 /* From the last slot of a panel to its first. */
@@ -172,6 +168,21 @@ SPICA_INLINE uint32_t gemm_preceding(const GemmSlots *slots, uint32_t slot)
     uint32_t back = gemm_of(slots->back);
     slot -= back;
     return (slot == slots->first ? slots->end : slot) - back - slots->bytes;
+}
+
+SPICA_INLINE void gemm_count(GemmStep *at)
+{
+    at->step++;
+    at->loads += at->step_loads;
+}
+
+/* Advances along K; the step must not be the last one of its tile of C. */
+SPICA_INLINE void gemm_deeper(const GemmPlan *plan, GemmStep *at)
+{
+    at->rest -= GEMM_K;
+    at->resident = gemm_following(&plan->resident, at->resident);
+    at->swept = gemm_following(&plan->swept, at->swept);
+    gemm_count(at);
 }
 
 /* Advances to the first step of the next tile of C; returns whether there is one. */
@@ -195,21 +206,7 @@ SPICA_INLINE int gemm_turn(const GemmPlan *plan, GemmStep *at)
         at->swept = gemm_again(&plan->swept, at->swept);
     }
     gemm_enter(plan, at, panel, sweep);
-    return 1;
-}
-
-/* Advances to the next step; returns whether there is one. */
-SPICA_INLINE int gemm_next(const GemmPlan *plan, GemmStep *at)
-{
-    if (GEMM_LIKELY(at->rest > GEMM_K)) {
-        at->rest -= GEMM_K;
-        at->resident = gemm_following(&plan->resident, at->resident);
-        at->swept = gemm_following(&plan->swept, at->swept);
-    } else if (!gemm_turn(plan, at)) {
-        return 0;
-    }
-    at->step++;
-    at->loads += at->loads_resident + at->loads_swept;
+    gemm_count(at);
     return 1;
 }
 

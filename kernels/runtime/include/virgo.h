@@ -83,6 +83,14 @@ SPICA_INLINE void virgo_dma_load(uint32_t local, const void *dram, uint32_t dram
     spica_store_register(SPICA_OF_UNIT(DMA, START), 0);
 }
 
+/* Copies rows of the pitches, shape and fill of the descriptor before. */
+SPICA_INLINE void virgo_dma_load_again(uint32_t local, const void *dram)
+{
+    spica_store_register(SPICA_OF_UNIT(DMA, DRAM), (uint32_t)dram);
+    spica_store_register(SPICA_OF_UNIT(DMA, LOCAL), local);
+    spica_store_register(SPICA_OF_UNIT(DMA, START), 0);
+}
+
 /* Copies rows from shared memory to DRAM. Stores complete in order among themselves, not relative
  * to loads. */
 SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitch,

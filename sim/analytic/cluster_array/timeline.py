@@ -120,12 +120,12 @@ class Timeline:
     def first_command(self) -> int:
         """Return when the first compute is commanded."""
         loaded = self.loads.done(self.needed[0] - 1)
-        command = max(self.begin + timing.FIRST_WAIT, loaded + timing.WAKE)
+        first_wait = timing.FIRST_WAIT_ALONE if len(self.steps) == 1 else timing.FIRST_WAIT
+        command = max(self.begin + first_wait, loaded + timing.WAKE)
         command += timing.FIRST_COMMAND
-        self.loader = self.begin + min(
-            timing.LOADER_LATEST,
-            timing.LOADER_BEGIN + timing.LOADER_SHARED * (command - self.begin) // 100,
-        )
+        self.loader = self.begin + timing.LOADER_BEGIN
+        if self.steps[0].last:
+            self.loader += timing.LOADER_TURN - timing.LOADER_STEP
         self.terms["begin"] = self.begin
         self.terms["first_load"] = loaded - self.begin
         self.terms["first_compute"] = command - loaded
@@ -133,10 +133,11 @@ class Timeline:
 
     def command(self, number: int) -> int:
         """Return when the compute of a later step is commanded."""
-        ready = max(self.main, self.loads.done(self.needed[number] - 1) + timing.WAKE)
+        place = self.main + timing.NO_WAIT
         if number > 1:
-            ready = max(ready, self.ends[number - 2] + self.write_latency + timing.WAKE)
-        return ready + timing.COMMAND
+            place = max(place, self.ends[number - 2] + self.write_latency + timing.WAKE)
+        loaded = self.loads.done(self.needed[number] - 1) + timing.WAKE
+        return max(place + timing.PLACE, loaded) + timing.COMMAND
 
     def multiply(self, step: ProgramStep, command: int, number: int):
         """Append the end of a compute; account for the cycles before it."""
@@ -171,13 +172,16 @@ class Timeline:
             following = self.steps[number + 1]
             is_same = (step.m, step.n, step.depth) == (following.m, following.n, following.depth)
             resize = 0 if is_same else timing.RESIZE
-        if not step.last:
-            self.main = command + timing.STEP + resize
-            return
-        self.stored = command + timing.STORE
+        plan = 0
         if number == 0:
             shared = max(0, timing.LOADER_PLAN - (command - self.begin))
-            self.stored = command + timing.PLAN + timing.PLAN_SHARED * shared // 100
+            plan = timing.PLAN + timing.PLAN_SHARED * shared // 100
+        if not step.last:
+            self.main = command + (plan or timing.STEP) + resize
+            return
+        self.stored = command + (plan or timing.STORE)
+        if len(self.steps) == 1:
+            self.stored = command + timing.STORE_ALONE
         self.main = self.stored + timing.TURN + resize
         self.drain(step)
 

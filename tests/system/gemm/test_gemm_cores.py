@@ -97,17 +97,19 @@ def test_values_that_break_arithmetic_are_equal_to_the_bit():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("gemm_of(plan->b) + k * pitch", "gemm_of(plan->b) + k * (pitch + 2)"),
+        ("from->b += from->b_step;", "from->b += from->b_step + 2;"),
+        ("    from->described = 0;\n", ""),
+        ("        target->depth = gemm_aside(0);\n", ""),
         (".c_pitch = gemm_aside(gemm->c_pitch)", ".c_pitch = gemm_aside(gemm->c_pitch + 1)"),
         ("bytes = VIRGO_A_PITCH(depth);", "bytes = VIRGO_A_PITCH(GEMM_K);"),
-        ("virgo_prepare(accumulate);", "virgo_prepare(0);"),
-        ("if ((int32_t)(count - known->loads_done) > 0)", "if (0)"),
-        ("least(at->distance, swept_distance)", "least(at->distance + 1, 99)"),
+        ("virgo_prepare(target->accumulate);", "virgo_prepare(0);"),
+        ("    gemm_await_loads(known, loads);\n", ""),
+        ("least(from->distance, swept)", "least(from->distance + 1, 99)"),
         (
-            "loads_resident ? gemm_of(plan->resident.distance)",
-            "loads_resident ? 1 + gemm_of(plan->resident.distance)",
+            "loads_resident ? gemm_of(reuse->resident)",
+            "loads_resident ? 1 + gemm_of(reuse->resident)",
         ),
-        ("GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_ROOM, GEMM_B"),
+        ("GEMM_A_ROOM, GEMM_B_SLOTS, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_SLOTS, GEMM_B"),
     ],
 )
 @pytest.mark.quick(1)
@@ -115,16 +117,17 @@ def test_mistakes_are_found(tmp_path, old, new):
     """Wrong pitches, a tile without padding at its edge, waits that are missing or too short."""
     config = PRESETS["tiny"]
     kernel = planted(exact_cores_kernel(config, gaps=GAPS), tmp_path, (old, new))
-    # In the second size, tiles of the kept operand are freed last.
+    # In the second size, tiles of the kept operand are freed last. In the third, all steps have one
+    # depth, and only the sizes of edges differ.
     assert any(
         is_found(kernel, size, config, schedule="random", seed=seed)
-        for size, seed in product(((100, 50, 141), (100, 90, 100)), range(1, 7))
+        for size, seed in product(((100, 50, 141), (100, 90, 100), (100, 50, 64)), range(1, 7))
     )
 
 
 @pytest.mark.full
 def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
-    old, new = "at->step + 1 - at->distance", "at->step - 1 - at->distance"
+    old, new = "at->step + 1 - from->distance", "at->step - 1 - from->distance"
     kernel = planted(exact_cores_kernel(ONE_WARP, gaps=GAPS), tmp_path, (old, new))
     assert any(
         is_found(kernel, (260, 20, 70), ONE_WARP, schedule="random", seed=seed)
