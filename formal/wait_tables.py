@@ -3,6 +3,7 @@
 from amaranth import *
 
 from spica.hw.config import CoreBlockConfig, PipelineConfig, ProgressConfig
+from spica.hw.core.clock_control import ClockControl
 from spica.hw.core.control.wait_table import WaitTable, wait_entry_layout
 from spica.hw.isa.progress import PROGRESS_WIDTH
 
@@ -18,8 +19,10 @@ REGISTERS = (False, True, True)
 class Sleep(Properties):
     """One arbitrary warp: arrival, sleep and release, with any values in any cycle.
 
-    Assumptions: one warp arrives at a time, and none that sleeps; values that are no counters are
-    below half of the modulus.
+    The clock runs in the cycles in which the clock control of the core needs it, and in any others.
+
+    Assumptions: one warp arrives at a time, and none that sleeps; a warp that waits is active, and
+    an arrival is in flight; values that are no counters are below half of the modulus.
     """
 
     def __init__(self, warps: int):
@@ -36,13 +39,16 @@ class Sleep(Properties):
         width = wait_entry_layout(self.config).size
         super().__init__(
             free={"warps": warps, "address": 32, "operand": 32, "clear": 1, "is_behind": 1}
+            | {"active": warps, "in_flight": 1, "is_clocked": 1}
             | {f"value_{number}": PROGRESS_WIDTH for number, _ in enumerate(REGISTERS)},
             fixed={"who": range(warps)},
             inside={f"entry_{warp}": (f"waits.entry_{warp}", width) for warp in range(warps)},
         )
 
     def state(self, m):
-        m.submodules.waits = self.dut = dut = WaitTable(self.config)
+        self.dut = dut = WaitTable(self.config)
+        m.submodules.clock_control = clock = ClockControl(len(self.warps))
+        m.submodules.waits = EnableInserter(clock.busy | self.is_clocked)(dut)
         values = [getattr(self, f"value_{number}") for number, _ in enumerate(REGISTERS)]
         arrival, own = dut.arrival, Signal(len(self.warps))
         self.asleep, self.register = asleep, register = Signal(), Signal(range(len(REGISTERS)))
@@ -60,6 +66,12 @@ class Sleep(Properties):
             *(dut.progress.values[number].eq(value) for number, value in enumerate(values)),
             Assume((self.warps & (self.warps - 1)) == 0),
             Assume(~(arrives & asleep) & ~(self.warps.any() & self.clear)),
+            Assume(self.in_flight | ~(self.warps.any() | self.clear)),
+            Assume((dut.waiting & ~self.active) == 0),
+            clock.active.eq(self.active),
+            clock.waiting.eq(dut.waiting),
+            clock.released.eq(dut.released),
+            clock.in_flight.eq(self.in_flight),
             *(
                 Assume(~value[-1])
                 for value, is_counter in zip(values, REGISTERS, strict=True)
@@ -110,8 +122,8 @@ PROOFS = (
     Proof(
         name="wait_table",
         says="a warp that sleeps continues in the first cycle in which the value of its register "
-        "meets its condition, also if that lasts for one cycle only, and not before; only an "
-        "address without a register is refused",
+        "meets its condition, also if that lasts for one cycle only, and not before, whether the "
+        "clock of the core stops meanwhile or not; only an address without a register is refused",
         size="2 warps, 3 registers",
         kind=Sleep,
         arguments=(2,),

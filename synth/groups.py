@@ -56,6 +56,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "Control",
         "RunControl",
         "ClusterBarrier",
+        "SleepCounter",
+        "ClockControl",
         "CoreCounters",
     ),
 }

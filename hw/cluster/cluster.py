@@ -35,6 +35,7 @@ from .counters import cluster_counters, counter_events
 from .memory_masters import cluster_mux, master_signature
 from .observation import observed_ports, probe_core, probe_dma_axi, probe_writes
 from .run_signature import RunSignature
+from .sleep_counter import SleepCounter, SleepCounterConfig
 from .unit_register_bus import UNIT_WIDTH, UnitRegisterBus
 
 __all__ = ["Cluster", "ClusterPlace", "unit_domains"]
@@ -69,10 +70,11 @@ class Cluster(wiring.PureInterface):
 
     Each large block has its own clock domain: those of `unit_domains`, and of `core_domains` for a
     core with its memory unit. Blocks and domains have the names that they have in the machine.
-    The cluster barrier is in ``sync``. Domain ``bus`` holds the multiplexers of the memory
-    masters, for all clusters. Without cores the DMA drives the masters directly. Without a DMA
-    there are no matrix units and no unit register bus. All domains run from one common clock. A
-    domain's clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
+    The cluster barrier and the sleep counter are in ``sync``. Domain ``bus`` holds the multiplexers
+    of the memory masters, for all clusters. Without cores the DMA drives the masters directly.
+    Without a DMA there are no matrix units and no unit register bus. All domains run from one
+    common clock. A domain's clock may be gated in a cycle if its ``busy`` is low once all inputs
+    have settled.
 
     Parameters
     ----------
@@ -251,6 +253,9 @@ class Cluster(wiring.PureInterface):
         narrow, count = shared.ports("narrow"), config.core_shared_ports
         rows = shared.ports("row")
         reads = dict(zip(port_names(config)[0], shared.ports("read"), strict=True))
+        m.submodules[self.named("sleep_counter")] = sleep_counter = SleepCounter(
+            SleepCounterConfig(cores=config.cores, observed=self.observed)
+        )
         cores, memory_units = [], []
         for number, domain in enumerate(self.core_domains):
             core = Core(CoreBlockConfig.of(config, self.place.clusters))
@@ -258,7 +263,7 @@ class Cluster(wiring.PureInterface):
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
             self.keep_awake(m, domain, core.busy | memory_unit.busy)
-            self.add_core(m, number, core, memory_unit, cluster_barrier)
+            self.add_core(m, number, core, memory_unit, cluster_barrier, sleep_counter)
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
             if rows:
                 connect(m, memory_unit.row, rows[number])
@@ -287,8 +292,9 @@ class Cluster(wiring.PureInterface):
         core: Core,
         memory_unit: MemoryUnit,
         cluster_barrier: ClusterBarrier,
+        sleep_counter: SleepCounter,
     ) -> None:
-        """Connect a core to its memory unit, run control and the cluster barrier."""
+        """Connect a core to its memory unit, run control, and what the cores share."""
         domain, run = self.core_domains[number], flipped(self.run[number])
         index = core_number(self.config, self.place.number, number)
         connect(m, core.fetch, memory_unit.fetch)
@@ -299,10 +305,11 @@ class Cluster(wiring.PureInterface):
         connect(m, core.fault, run.fault)
         connect(m, core.memory_fault, run.memory_fault)
         connect(m, core.barrier, cluster_barrier.core[number])
+        connect(m, core.sleep, sleep_counter.core[number])
         m.d.comb += [
             core.number.eq(number),
             core.start.eq(self.start),
-            run.busy.eq(core.busy | memory_unit.busy | ResetSignal(domain)),
+            run.busy.eq(core.runs | memory_unit.busy | ResetSignal(domain)),
             run.exit_code.eq(core.exit_code),
             memory_unit.invalidate.eq(core.invalidate),
             memory_unit.invalidate_data.eq(core.invalidate_data),
@@ -316,7 +323,7 @@ class Cluster(wiring.PureInterface):
                 core.launch.arguments.eq(self.arguments),
             ]
         if self.observed:
-            probe_core(m, core, memory_unit, getattr(self, domain))
+            probe_core(m, core, memory_unit, sleep_counter.pending[number], getattr(self, domain))
             connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{index}")))
 
     def add_register_bus(

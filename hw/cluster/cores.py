@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from ..config import ClusterBarrierConfig, ClusterConfig, CoreBlockConfig
+from ..core.clock_control import SLEEP_WIDTH
 from ..core.core import Core
 from ..core.observation import ObservationSignature
 from ..emit.component import Component
@@ -25,6 +26,7 @@ from ..lib.probes import (
     unflatten,
 )
 from .cluster_barrier import ClusterBarrier
+from .sleep_counter import SleepCounter, SleepCounterConfig
 
 __all__ = ["CoreSignature", "Cores", "core_domains", "core_number"]
 
@@ -47,7 +49,7 @@ class CoreSignature(wiring.Signature):
     fetch, fetched, request, response : as in `Core`
     command : Out(FlattenedStreamSignature)
         Word for a matrix unit.
-    exit_code : Out(32)
+    exit_code, runs, slept : as in `CoreMonitorSignature`
     observed : Out(ObservationSignature)
     """
 
@@ -60,6 +62,8 @@ class CoreSignature(wiring.Signature):
             "request": Out(FlattenedStreamSignature(data_request_layout(core))),
             "response": In(FlattenedResponseSignature(data_response_layout(core))),
             "exit_code": Out(32),
+            "runs": Out(1),
+            "slept": Out(SLEEP_WIDTH),
             "observed": Out(ObservationSignature(core)),
         })
 
@@ -69,7 +73,8 @@ class Cores(Component):
 
     Core studies use it: instruction and data ports are ports of the component, so that a
     simulation chooses the memory behind them. A core's clock domain is ``core{c}``; it may be
-    gated while ``core{c}_busy`` is low. The cluster barrier is in ``sync``. There are no units:
+    gated while ``core{c}_busy`` is low. The cluster barrier and the sleep counter are in
+    ``sync``. There are no units:
     command words are accepted and dropped, and warps cannot wait for units.
 
     Parameters
@@ -102,6 +107,9 @@ class Cores(Component):
         m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
             ClusterBarrierConfig.of(self.config)
         )
+        m.submodules.sleep_counter = sleep_counter = SleepCounter(
+            SleepCounterConfig(cores=self.config.cores, observed=True)
+        )
         for number, domain in enumerate(core_domains(self.config)):
             core = Core(CoreBlockConfig.of(self.config))
             m.submodules[domain] = DomainRenamer(domain)(core)
@@ -111,11 +119,14 @@ class Cores(Component):
             flatten(m, core.request, outside.request)
             unflatten(m, outside.response, core.response)
             connect(m, core.barrier, cluster_barrier.core[number])
+            connect(m, core.sleep, sleep_counter.core[number])
             m.d.comb += [
                 core.number.eq(number),
                 core.start.eq(self.start),
                 core.command.ready.eq(1),
                 outside.exit_code.eq(core.exit_code),
+                outside.runs.eq(core.runs),
+                outside.slept.eq(sleep_counter.pending[number]),
                 getattr(self, f"{domain}_busy").eq(core.busy | ResetSignal(domain)),
             ]
             relay(m, core.observed, outside.observed)

@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from ..config import ClusterConfig, DmaBlockConfig, MemoryUnitConfig
+from ..core.clock_control import SLEEP_WIDTH
 from ..core.observation import ObservationSignature
 from ..isa.memory_map import in_cluster
 from ..lib.axi import Axi4Signature
@@ -50,6 +51,10 @@ class CoreMonitorSignature(wiring.Signature):
     command : Out(MonitorSignature)
         A command word for a matrix unit, with the same handshake.
     exit_code : Out(32)
+    runs : Out(1)
+        The core itself has not ended.
+    slept : Out(SLEEP_WIDTH)
+        Cycles asleep that the counters of `observed` lack; see `SleepCounter`.
     observed : Out(ObservationSignature)
     """
 
@@ -64,6 +69,8 @@ class CoreMonitorSignature(wiring.Signature):
             "console": Out(MonitorSignature(console_layout)),
             "command": Out(MonitorSignature(command_layout)),
             "exit_code": Out(32),
+            "runs": Out(1),
+            "slept": Out(SLEEP_WIDTH),
             "observed": Out(ObservationSignature(core)),
         })
 
@@ -97,7 +104,7 @@ def observed_ports(config: ClusterConfig, cluster: int = 0) -> dict[str, Any]:
     return ports | dict.fromkeys(names, Out(writes))
 
 
-def probe_core(m: Module, core, memory_unit, port) -> None:
+def probe_core(m: Module, core, memory_unit, slept: Value, port) -> None:
     """Connect the probes of a core and its memory unit to a port of `CoreMonitorSignature`."""
     probe_stream(m, core.fetch, port.fetch)
     probe_stream(m, core.request, port.request)
@@ -112,7 +119,11 @@ def probe_core(m: Module, core, memory_unit, port) -> None:
             shown.ready.eq(source.ready),
             getattr(shown, name).eq(source.payload),
         ]
-    m.d.comb += port.exit_code.eq(core.exit_code)
+    m.d.comb += [
+        port.exit_code.eq(core.exit_code),
+        port.runs.eq(core.runs),
+        port.slept.eq(slept),
+    ]
     relay(m, core.observed, port.observed)
 
 

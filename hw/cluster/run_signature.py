@@ -17,7 +17,7 @@ class RunSignature(wiring.Signature):
     Members
     -------
     busy : Out(1)
-        The core or its memory unit is busy, or in reset.
+        The core has not ended, also if it is asleep, or its memory unit is busy, or in reset.
     exit_code : Out(32)
     fault : Out(ResponseSignature(fault_layout(config)))
     memory_fault : Out(ResponseSignature(memory_fault_layout(config)))

@@ -9,20 +9,21 @@ from amaranth.lib.wiring import connect, flipped
 
 from ..config import CoreBlockConfig, TensorBlockConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.operations import PORTS, Port
+from ..isa.operations import Port
 from ..lib.interfaces.execution_unit import begins, ends
 from ..styles.registry import tensor_style_of
+from .clock_control import ClockControl
 from .control.warp_control import WarpControl
 from .counters import CoreCounters
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
-from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .issue.whole_warp import of_whole_warp
 from .observation import probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
 from .part_configs import part_config
+from .result_events import connect_results
 from .signature import core_members
 from .units.dynamic_rounding import with_rounding
 from .units.execution_units import UNITS
@@ -78,9 +79,13 @@ class Core(SharedBlock):
         Monitor of the instructions; may be left unconnected.
     exit_code : Out(32)
     active : Out(warps)
+    sleep : Out(SleepSignature())
+        All active warps wait: the clock may stop; see `ClockControl`.
     busy : Out(1)
-        Combinational: a warp starts or is active, an instruction is in flight, or the counters
-        have not yet counted its last events, which takes 2 cycles.
+        Combinational: the core needs its clock. A warp starts, runs or is released, an instruction
+        is in flight, or the counters have not yet counted its last events, which takes 2 cycles.
+    runs : Out(1)
+        Combinational: the core is busy or asleep.
     """
 
     def __init__(self, config: CoreBlockConfig):
@@ -124,7 +129,7 @@ class Core(SharedBlock):
         for number in range(core.writeback_buses):
             connect(m, writeback.write[number], registers.write[number])
             connect(m, writeback.bus[number], collectors.bus[number])
-        self.connect_scoreboard(m, issue, collectors, writeback, units)
+        connect_results(m, issue.results, collectors, writeback, units)
         self.connect_control(m, control, counters, writeback)
         if core.awaits_products:
             product = collectors.operation[Port.TENSOR]
@@ -198,58 +203,31 @@ class Core(SharedBlock):
                 m.d.comb += issue.heads[slot][warp].eq(head)
         started = Signal()
         m.d.sync += started.eq(started | self.start)
-        waits = self.start & ~started
+        m.submodules.clock_control = clock = ClockControl(self.config.core.warps)
+        starts = self.start & ~started
         if self.config.clusters > 1:
             connect(m, flipped(self.launch), control.launch)
-            with m.If(waits):
+            with m.If(starts):
                 m.d.comb += [
                     front_end.redirect.valid.eq(1),
                     front_end.redirect.payload.warp.eq(0),
                     front_end.redirect.payload.pc.eq(self.launch.entry),
                 ]
-        works = self.active.any() | ~issue.drained.all() | front_end.busy
+        connect(m, clock.sleep, flipped(self.sleep))
         m.d.comb += [
-            counters.busy.eq(waits | works),
-            self.busy.eq(waits | works | counters.settling),
+            clock.start.eq(starts),
+            clock.active.eq(self.active),
+            clock.waiting.eq(control.warps.at_barrier),
+            clock.released.eq(control.released),
+            clock.in_flight.eq(~issue.drained.all() | front_end.busy),
+            clock.settling.eq(counters.settling),
+            counters.busy.eq(clock.awake),
+            self.busy.eq(clock.busy),
+            self.runs.eq(clock.runs),
             self.active.eq(Mux(started, control.active, 0)),
             front_end.active.eq(self.active),
             issue.active.eq(self.active),
         ]
-
-    def connect_scoreboard(
-        self,
-        m: Module,
-        issue: Issue,
-        collectors: Collectors,
-        writeback: Writeback,
-        units: dict[Port, Any],
-    ):
-        """Connect dispatched operations and arriving results to the scoreboard."""
-        for event, port in zip(issue.results.dispatched, FIXED_PORTS, strict=True):
-            operation = collectors.operation[port]
-            m.d.comb += [
-                event.valid.eq(operation.valid & operation.ready & operation.payload.writes),
-                event.warp.eq(operation.payload.warp),
-                event.rd.eq(operation.payload.rd),
-            ]
-        for event, port in zip(issue.results.arriving, VARIABLE_PORTS, strict=True):
-            result = writeback.result[port]
-            valid = result.valid & result.payload.writes
-            if PORTS[port].announces:
-                result = units[port].arriving
-                valid = result.valid
-            m.d.comb += [
-                event.valid.eq(valid),
-                event.warp.eq(result.payload.warp),
-                event.rd.eq(result.payload.rd),
-            ]
-        for done, bus in zip(issue.results.written, writeback.bus, strict=True):
-            m.d.comb += [
-                done.valid.eq(bus.valid),
-                done.warp.eq(bus.payload.warp),
-                done.rd.eq(bus.payload.rd),
-                done.writes.eq(bus.payload.writes),
-            ]
 
     def connect_control(
         self, m: Module, control: WarpControl, counters: CoreCounters, writeback: Writeback
@@ -265,6 +243,8 @@ class Core(SharedBlock):
             retired = retired + ends(bus)
         m.d.sync += control.counters.retired.eq(retired)  # no time for a wide sum behind the buses
         m.d.comb += [
+            counters.slept.eq(self.sleep.slept),
+            control.counters.slept.eq(self.sleep.slept),
             control.counters.busy.eq(counters.was_busy),
             counters.number.eq(control.counters.number),
             control.counters.value.eq(counters.value),

@@ -9,6 +9,7 @@ from ..emit.shared_block import SharedBlock
 from ..isa.csr import COUNTERS, PLACE_WIDTH
 from ..isa.operations import PORTS, Port
 from ..lib.one_hot import ones
+from .clock_control import SLEEP_WIDTH
 from .issue.stall_reason import StallReason
 from .operands.collector_pool import collector_events
 from .operands.register_file import register_events
@@ -46,8 +47,9 @@ class CoreCounters(SharedBlock):
 
     Every event is visible 3 cycles later, in these counters as in `mcycle` and `minstret`: all
     counters cover the same cycles, from reset to the third cycle before the read. Issue slots
-    count only in cycles with `busy`. Their outcome arrives one cycle late. The sum of
-    ``slots_…`` is `mcycle` times the number of slots.
+    count only in cycles with `busy`. Their outcome arrives one cycle late. In cycles asleep all
+    slots are empty for the reason BARRIER; they are added later. The sum of ``slots_…`` is `mcycle`
+    times the number of slots.
 
     Parameters
     ----------
@@ -56,7 +58,9 @@ class CoreCounters(SharedBlock):
     Members
     -------
     busy : In(1)
-        The core is busy in this cycle.
+        The core is awake in this cycle.
+    slept : In(SLEEP_WIDTH)
+        Earlier cycles in which it was asleep.
     slots : In(ArrayLayout(StallReason, issue_width))
         Outcome of each issue slot in the previous cycle.
     events : In(core_events(config))
@@ -82,6 +86,7 @@ class CoreCounters(SharedBlock):
         self.config = config
         super().__init__({
             "busy": In(1),
+            "slept": In(SLEEP_WIDTH),
             "slots": In(data.ArrayLayout(StallReason, config.issue_width)),
             "events": In(core_events(config)),
             "was_busy": Out(1),
@@ -124,14 +129,16 @@ class CoreCounters(SharedBlock):
         return m
 
     def slot_increments(self) -> dict[str, Value]:
-        """Return the number of slots with each outcome in the previous cycle."""
+        """Return the number of slots with each outcome, previous cycles asleep included."""
         slots = [Value.cast(self.slots[slot]) for slot in range(self.config.issue_width)]
-        return {
+        increments = {
             f"slots_{reason.name.lower()}": ones(
                 Cat((slot == reason) & self.was_busy for slot in slots)
             )
             for reason in StallReason
         }
+        increments["slots_barrier"] += self.slept * len(slots)
+        return increments
 
     def increments(self, happened: data.View) -> dict[str, Value]:
         """Return the increments of all other counters for the previous cycle."""

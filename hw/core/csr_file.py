@@ -96,7 +96,7 @@ class CsrFile(SharedBlock):
         fcsr = self.keep_float_registers(m)
         word = self.keep_words(m)
         m.d.comb += [
-            counters.mcycle.eq(count(m, self.cycles, counters.busy)),
+            counters.mcycle.eq(count(m, self.cycles, counters.busy + counters.slept)),
             counters.minstret.eq(count(m, self.instructions, counters.retired)),
             counters.number.eq(Cat(access.number[:INDEX_WIDTH], access.number[BLOCK_BIT])),
             access.is_command.eq(access.number == CSRS["accel_cisc"].number),

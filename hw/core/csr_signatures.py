@@ -7,6 +7,7 @@ from ..config import PipelineConfig
 from ..isa.csr import PLACE_WIDTH
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.streams import ResponseSignature
+from .clock_control import SLEEP_WIDTH
 
 __all__ = [
     "FLAGS_WIDTH",
@@ -109,6 +110,8 @@ class CounterSignature(wiring.Signature):
         Value of that counter, in the same cycle.
     busy : In(1)
         This cycle counts in mcycle, visible from two cycles later on.
+    slept : In(SLEEP_WIDTH)
+        Earlier cycles to count in mcycle, with the same delay.
     retired : In(3)
         Instructions to count in minstret, with the same delay.
     mcycle, minstret : Out(64)
@@ -119,6 +122,7 @@ class CounterSignature(wiring.Signature):
             "number": Out(PLACE_WIDTH),
             "value": In(64),
             "busy": In(1),
+            "slept": In(SLEEP_WIDTH),
             "retired": In(3),
             "mcycle": Out(64),
             "minstret": Out(64),

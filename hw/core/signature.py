@@ -16,6 +16,7 @@ from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.interfaces.shared_memory import WideReadSignature
 from ..lib.streams import ResponseSignature
 from ..styles.registry import tensor_style_of
+from .clock_control import SleepSignature
 from .control.barrier import ClusterBarrierSignature
 from .control.faults import fault_layout
 from .control.wait_table import progress_ports
@@ -62,5 +63,7 @@ def core_members(config: CoreBlockConfig) -> dict[str, Any]:
         "observed": Out(ObservationSignature(core)),
         "exit_code": Out(32),
         "active": Out(core.warps),
+        "sleep": Out(SleepSignature()),
         "busy": Out(1),
+        "runs": Out(1),
     }

@@ -60,7 +60,7 @@ _TABLE = (
     Csr("pmpaddr0", 0x3B0, "no memory protection", "ignored"),
     Csr("mnstatus", 0x744, "no traps", "ignored"),
     Csr("accel_cisc", 0xACC, "command word for the cluster's matrix units", "write"),
-    Csr("mcycle", 0xB00, "cycles in which the core was busy, lower half"),
+    Csr("mcycle", 0xB00, "cycles from the start to the end of the core, lower half"),
     Csr("minstret", 0xB02, "instructions retired, lower half"),
     Csr("mcycleh", 0xB80, "upper half of mcycle"),
     Csr("minstreth", 0xB82, "upper half of minstret"),
@@ -149,9 +149,9 @@ class CsrCounter:
 
 
 _COUNTERS = (
-    CsrCounter("cycles", 0, "cycles in which the core was busy: mcycle"),
+    CsrCounter("cycles", 0, "cycles from the start to the end of the core: mcycle"),
     CsrCounter("instructions", 2, "instructions done, each by a transfer on a bus: minstret"),
-    # Each cycle in which the core is busy has one slot per instruction of the issue width.
+    # Each of these cycles has one slot per instruction of the issue width.
     CsrCounter("slots_none", 3, "issue slots used"),
     CsrCounter("slots_collectors_full", 4, "empty slots: no free collector"),
     CsrCounter("slots_dual_issue", 5, "empty slots: the next instruction cannot dual-issue"),
@@ -163,7 +163,7 @@ _COUNTERS = (
     CsrCounter("slots_drain", 9, "empty slots: earlier instructions must complete first"),
     CsrCounter("slots_blocked", 10, "empty slots: a branch or control instruction executes"),
     CsrCounter("slots_no_instruction", 11, "empty slots: the instruction buffers are empty"),
-    CsrCounter("slots_barrier", 12, "empty slots: all warps wait at barriers"),
+    CsrCounter("slots_barrier", 12, "empty slots: all warps wait at barriers or for units"),
     CsrCounter("slots_idle", 13, "empty slots: no warp is active"),
     *(
         CsrCounter(

@@ -352,7 +352,8 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
     def counters(self) -> list[dict[str, int]]:
         """Return each core's performance counters, by the names of ``COUNTERS``.
 
-        They cover a finished run completely; at a limit, all but the last 3 cycles.
+        They cover a finished run completely; at a limit, all but the last 3 cycles. A core counts
+        its cycles asleep when it wakes: those not counted yet are added here.
         """
         words = np.array(self.engine.outputs(), np.uint32)
         places = {port.name: port.word for port in self.engine.layout.outputs}
@@ -360,7 +361,11 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         for core in range(self.config.all_cores):
             first = places[f"core{core}_observed_counters"]
             values = words[first : first + 2 * len(COUNTERS)].view(np.uint64)
-            cores.append(dict(zip(COUNTERS, values.tolist(), strict=True)))
+            counters = dict(zip(COUNTERS, values.tolist(), strict=True))
+            slept = int(words[places[f"core{core}_slept"]])
+            counters["cycles"] += slept
+            counters["slots_barrier"] += slept * self.core.issue_width
+            cores.append(counters)
         return cores
 
     def print_new(self) -> None:

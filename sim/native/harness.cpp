@@ -19,7 +19,7 @@ Harness::Harness(const char* text, const DramParameters& parameters, uint32_t ac
       access_cycles_(access_cycles) {
     renew();
     for (const auto& [name, field] : ports_.outputs()) {
-        if (ends_with(name, "_busy")) busy_.push_back(field);
+        if (ends_with(name, "_busy") || ends_with(name, "_runs")) busy_.push_back(field);
     }
     for (uint32_t cluster = 0;; cluster++) {
         size_t known = dma_.size();

@@ -117,8 +117,8 @@ LIMITS = {
     "dispatch": of_core(Dispatch, 150, 20, threads=1),
     "register_file": of_core(RegisterFile, 420, 25, sram_bits=BITS),
     "register_file thread": of_core(RegisterFile, 530, 30, bank_mapping="thread", sram_bits=BITS),
-    "counters": of_core(CoreCounters, 200, 54),
-    "csr_file": Limits(make=lambda: CsrFile(small_core(warps=8, threads=8)), cells=200, depth=40),
+    "counters": of_core(CoreCounters, 200, 56),
+    "csr_file": Limits(make=lambda: CsrFile(small_core(warps=8, threads=8)), cells=200, depth=43),
     "divide": of_core(DivideUnit, 360),
     "divide 32": of_core(DivideUnit, None, threads=32),
     **{

@@ -64,6 +64,8 @@ class WarpControl(SharedBlock):
     warps : Out(WarpStateSignature(config.core))
         Warps resume and start with the redirect of this cycle, if they are redirected.
     active : Out(warps)
+    released : Out(warps)
+        Warps of `warps.at_barrier` that continue.
     fault : Out(ResponseSignature(fault_layout(config.core)))
     exit_code : Out(32)
         x3 of warp 0 when it ended, or of the thread that ended the core.
@@ -101,6 +103,7 @@ class WarpControl(SharedBlock):
             "redirect": Out(ResponseSignature(redirect_layout(shape))),
             "warps": Out(WarpStateSignature(shape)),
             "active": Out(shape.warps),
+            "released": Out(shape.warps),
             "fault": Out(ResponseSignature(fault_layout(shape))),
             "exit_code": Out(32),
             "barrier": Out(ClusterBarrierSignature(config.barriers, config.cores)),
@@ -148,16 +151,17 @@ class WarpControl(SharedBlock):
             self.warps.resume.eq(redirects.resume),
             self.warps.started.eq(redirects.start),
             self.active.eq(table.masks.active),
+            redirects.released.eq(self.released),
             self.exit_code.eq(execution.exit_code),
             self.invalidate.eq(execution.invalidate),
             self.invalidate_data.eq(execution.invalidate_data),
             self.divergent_split.eq(execution.divergent_split),
         ]
         if shape.awaits_units:
-            self.await_units(m, execution, barriers, redirects)
+            self.await_units(m, execution, barriers)
         else:
             m.d.comb += self.warps.at_barrier.eq(barriers.waiting)
-            m.d.comb += redirects.released.eq(barriers.released)
+            m.d.comb += self.released.eq(barriers.released)
         if shape.awaits_products:
             m.d.comb += [
                 execution.product.eq(self.product),
@@ -165,9 +169,7 @@ class WarpControl(SharedBlock):
             ]
         return m
 
-    def await_units(
-        self, m: Module, execution: ControlExecution, barriers: Barrier, redirects: Redirects
-    ):
+    def await_units(self, m: Module, execution: ControlExecution, barriers: Barrier):
         """Release the warps that wait at barriers, and those that sleep in the wait table."""
         m.submodules.waits = waits = WaitTable(self.config)
         connect(m, execution.wait, waits.arrival)
@@ -175,5 +177,5 @@ class WarpControl(SharedBlock):
         m.d.comb += [
             self.asleep.eq(waits.waiting),
             self.warps.at_barrier.eq(barriers.waiting | waits.waiting),
-            redirects.released.eq(barriers.released | waits.released),
+            self.released.eq(barriers.released | waits.released),
         ]

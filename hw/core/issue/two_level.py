@@ -26,7 +26,8 @@ class TwoLevel(SharedBlock):
 
     Combinational from ``ready`` to ``grant``. In each cycle one member with a long wait is
     exchanged for an outside warp without one, in round-robin order; without such an outside warp
-    members stay. Every `PATIENCE` cycles the member granted last leaves, if no other does.
+    members stay. Every `PATIENCE` cycles the member granted last leaves, if no other does. Cycles
+    in which all warps have a long wait do not count.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ class TwoLevel(SharedBlock):
             change.eq(leaver.any() & outside.any()),
         ]
         entrant = round_robin(m, outside, change, "outside")
-        m.d.sync += patience.eq(patience + 1)
+        with m.If(~scheduling.long_wait.all()):  # the clock may stop if all warps wait
+            m.d.sync += patience.eq(patience + 1)
         with m.If(scheduling.accept):
             m.d.sync += last.eq(scheduling.grant)
         with m.If(change):

@@ -18,7 +18,9 @@ class Cycle:
     Parameters
     ----------
     busy : bool
-        True if the core is busy.
+        True if the core is awake.
+    slept : int
+        Cycles before this one in which it was asleep.
     slots : sequence of int
         `StallReason` of each issue slot, of this same cycle.
     operations : sequence of Port
@@ -39,6 +41,7 @@ class Cycle:
     """
 
     busy: bool = True
+    slept: int = 0
     slots: Sequence[int] = ()
     operations: Sequence[Port] = ()
     is_store: bool = False
@@ -56,7 +59,7 @@ class Cycle:
     def count(self) -> Counter[str]:
         """Return the increments of this cycle, by counter."""
         added = Counter(
-            cycles=int(self.busy),
+            cycles=self.busy + self.slept,
             instructions=len(self.done),
             thread_instructions=sum(mask.bit_count() for mask in self.done),
             memory_requests=self.requests,
@@ -68,6 +71,7 @@ class Cycle:
             operands_snooped=self.snooped,
             collectors_occupied=self.occupied,
             divergent_splits=self.splits,
+            slots_barrier=self.slept * len(self.slots),
         )
         added.update(f"slots_{StallReason(slot).name.lower()}" for slot in self.slots if self.busy)
         for port in self.operations:

@@ -53,7 +53,7 @@ public:
     Motion step(uint64_t now, const uint32_t* outputs) {
         Motion motion;
         if (was_busy_) count_slots(outputs);
-        was_busy_ = ports_.busy.get(outputs);
+        was_busy_ = ports_.is_busy(outputs);
         in_flight_.step(outputs);
         for (uint32_t warp = 0; warp < reasons_.size(); warp++) {
             reasons_[warp] = static_cast<uint8_t>(ports_.reason(outputs, warp));

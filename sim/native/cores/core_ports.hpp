@@ -125,7 +125,7 @@ struct CorePorts {
     // By bus: `done` shows a result of an instruction of which others follow, and is not valid.
     std::vector<Field> partial;
     std::vector<Field> slots;
-    Field reasons, active, at_barrier, exit_code, busy;
+    Field reasons, active, at_barrier, exit_code, busy, runs;
     FaultPorts fault, memory_fault;
     SentPorts console, command;
 
@@ -141,6 +141,7 @@ struct CorePorts {
           at_barrier(ports.output(core + "_observed_at_barrier")),
           exit_code(ports.output(core + "_exit_code")),
           busy(ports.output(core + "_busy")),
+          runs(ports.output(core + "_runs")),
           fault(ports, core + "_observed_fault", "_cause", "_lanes"),
           memory_fault(ports, core + "_observed_memory_fault", "_kind", "_mask"),
           console(ports, core + "_console", "_byte"),
@@ -156,6 +157,10 @@ struct CorePorts {
     }
 
     uint32_t warps() const { return active.width; }
+    // A core that sleeps runs, although its clock domain is not busy.
+    bool is_busy(const uint32_t* outputs) const {
+        return busy.get(outputs) || runs.get(outputs);
+    }
     uint32_t threads() const { return done.front().mask.width; }
 
     // Returns the `StallReason` of a warp.

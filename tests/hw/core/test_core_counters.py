@@ -5,6 +5,7 @@ import random
 import pytest
 
 from spica.hw.config import CoreConfig
+from spica.hw.core.clock_control import SLEEP_WIDTH
 from spica.hw.core.counters import COUNTED, COUNTER_WIDTH, CoreCounters
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTER_PLACES, COUNTERS, CSR_NUMBERS, CSRS
@@ -67,6 +68,7 @@ def random_cycle(rng, config):
 
     return Cycle(
         busy=rng.random() < 0.7,
+        slept=some((1 << SLEEP_WIDTH) - 1),
         slots=[rng.choice([*StallReason]) for _ in range(config.issue_width)],
         operations=[port for port in config.ports if rng.random() < 0.5],
         is_store=rng.random() < 0.5,
@@ -88,13 +90,14 @@ def bits(rng, width, ones):
     return sum(1 << place for place in rng.sample(range(width), ones))
 
 
-def give(ctx, dut, rng, cycle, slots_before):
-    """Set the inputs for a cycle."""
+def give(ctx, dut, rng, cycle, before):
+    """Set the inputs for a cycle; outcomes and cycles asleep are those of the cycle before."""
     config = dut.config
     names = ("reads", "writes", "read_conflicts", "write_conflicts")
     done = [*cycle.done, *[0] * (config.writeback_buses - len(cycle.done))]
     ctx.set(dut.busy, cycle.busy)
-    ctx.set(dut.slots, slots_before)
+    ctx.set(dut.slots, before.slots)
+    ctx.set(dut.slept, before.slept)
     ctx.set(
         dut.events,
         {
@@ -119,10 +122,11 @@ def test_random_events(shape):
     expected = [dict(model.counters)] * DELAY
 
     async def bench(ctx):
-        slots, busy = [StallReason.IDLE] * config.issue_width, [False, False]
+        before = Cycle(busy=False, slots=[StallReason.IDLE] * config.issue_width)
+        busy = [False, False]
         for _ in range(150):
             cycle = random_cycle(rng, config)
-            give(ctx, dut, rng, cycle, slots)
+            give(ctx, dut, rng, cycle, before)
             model.step(cycle)
             expected.append(dict(model.counters))
             held = [ctx.get(dut.values[place]) for place in range(len(COUNTED))]
@@ -134,7 +138,7 @@ def test_random_events(shape):
             counter = next((c for c in COUNTED if c.place == place), None)
             assert ctx.get(dut.value) == (held[COUNTED.index(counter)] if counter else 0)
             assert (ctx.get(dut.was_busy), ctx.get(dut.settling)) == (busy[-1], any(busy))
-            slots, busy = cycle.slots, [busy[-1], cycle.busy]
+            before, busy = cycle, [busy[-1], cycle.busy]
             await ctx.tick()
 
     simulate(dut, bench)

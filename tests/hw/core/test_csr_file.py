@@ -7,6 +7,7 @@ from amaranth import ResetInserter, Signal
 
 from spica.hw.config import CoreBlockConfig
 from spica.hw.core import csr_file, csr_signatures
+from spica.hw.core.clock_control import SLEEP_WIDTH
 from spica.hw.core.csr_file import ISA, CsrFile
 from spica.hw.isa.csr import BLOCK_BIT, COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
@@ -216,10 +217,12 @@ def test_cycles_and_instructions_are_counted_in_64_bits():
         sums = [(0xFFFF_FFF0, 0xFFFF_FFE0)]
         for _ in range(60):
             busy, retired = rng.getrandbits(1), rng.randrange(8)
+            slept = rng.choice((0, 1, (1 << SLEEP_WIDTH) - 1))
             ctx.set(dut.counters.busy, busy)
+            ctx.set(dut.counters.slept, slept)
             ctx.set(dut.counters.retired, retired)
             await ctx.tick()
-            sums.append((sums[-1][0] + busy, sums[-1][1] + retired))
+            sums.append((sums[-1][0] + busy + slept, sums[-1][1] + retired))
             for counted, low, high in zip(sums[-2], (0xB00, 0xB02), (0xB80, 0xB82), strict=True):
                 ctx.set(dut.access.number, low)
                 value = ctx.get(dut.access.answer.value)

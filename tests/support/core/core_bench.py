@@ -94,15 +94,15 @@ def run_core(
         seen = observe(dut)
         while True:
             values = await ctx.tick().sample(
-                dut.busy, dut.fault.valid, dut.memory_fault.valid, *done, *seen
+                dut.runs, dut.fault.valid, dut.memory_fault.valid, *done, *seen
             )
-            busy, fault, memory_fault, *valid = values[2 : 5 + len(done)]
+            runs, fault, memory_fault, *valid = values[2 : 5 + len(done)]
             run.cycles += 1
             run.instructions += sum(valid)
             run.seen.append(values[5 + len(done) :])
             if fault or memory_fault:
                 run.faults.append(f"cycle {run.cycles}")
-            if run.faults or not busy:
+            if run.faults or not runs:
                 break
         run.exit_code = ctx.get(dut.exit_code)
         over = True

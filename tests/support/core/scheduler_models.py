@@ -82,7 +82,7 @@ class TwoLevel:
         if leaver is not None and candidate is not None:
             self.active = self.active - {leaver} | {candidate}
             self.outside.last = candidate
-        self.cycle += 1
+        self.cycle += len(long_wait) < self.warps
         if issued is not None:
             self.inside.last = self.last = issued
 

@@ -79,3 +79,21 @@ def test_a_machine_without_units_does_not_compile_a_wait(tmp_path):
     program.write_text("#include <spica.h>\nint main(void) { vx_wait(0, 0); return 0; }\n")
     with pytest.raises(UserError, match="vx_wait needs a DMA and this machine has none"):
         run_program(program, replace(PRESETS["volta"], cores=1), engine="iss")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("program", "share"), [("all_warps", 0.7), ("launched", 0.9)])
+def test_a_clock_that_stops_changes_nothing(program, share):
+    """Cores sleep while DRAM is slow; every unit wakes them in the cycle of its progress."""
+    source = FOLDER / f"{program}.c"
+    options = {"engine": "verilator", "memory": DramConfig(latency=400, stall=0.1, seed=2)}
+    results = {
+        gating: run_program(source, MACHINES["two_cores"], gating=gating, **options)
+        for gating in ("gated", "ungated", "random")
+    }
+    for result in results.values():
+        for figure in ("check", "run_cycles", "cycles", "counters", "instructions", "cores"):
+            assert result[figure] == results["ungated"][figure]
+    gated, always, random = (results[name]["clocked_cycles"]["core0"] for name in results)
+    assert gated < random < always
+    assert gated < share * results["gated"]["run_cycles"]
