@@ -1,0 +1,1 @@
+"""Golden models of `hw/memory/barrier`."""
