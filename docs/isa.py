@@ -54,6 +54,19 @@ MEANINGS = {
     "vx_wait": "the warp sleeps until the unit register at address rs1 has a value: `running` at "
     "most rs2; `loads_done`, `stores_done` or `computes_done` at or past rs2, modulo 2^16; only "
     "with a DMA",
+    "mbarrier.init": "barrier of rs2 arrivals in phase 0, nothing pending but them",
+    "mbarrier.inval": "the 8 bytes are no longer a barrier",
+    "mbarrier.arrive": "rs2 arrivals; rd := parity of the phase before them",
+    "mbarrier.arrive_drop": "the same, and phases to come expect rs2 arrivals less",
+    "mbarrier.arrive.expect_tx": "expects rs2 bytes more in this phase, and 1 arrival; rd as "
+    "before",
+    "mbarrier.arrive_drop.expect_tx": "the same, and phases to come expect 1 arrival less",
+    "mbarrier.expect_tx": "expects rs2 bytes more in this phase",
+    "mbarrier.complete_tx": "rs2 of the expected bytes have arrived",
+    "mbarrier.test_wait.parity": "rd := 1 if the phase of parity rs2 has completed, else 0",
+    "mbarrier.try_wait.parity": "the same, after a wait of limited time for that phase",
+    "mbarrier.wait.parity": "the warp sleeps until the phase of parity rs2 has completed, of each "
+    "thread in turn",
     "fpack.h.s": "fd := fs1 rounded to FP16 in bits 15:0, fs2 in bits 31:16",
     "fpack.bf16.s": "the same in BF16",
     "funpackl.s.h": "fd := the FP16 number in bits 15:0 of fs1",
@@ -84,6 +97,7 @@ GROUPS = {
     "Branches and jumps": (Unit.BRANCH,),
     "Memory": (Unit.LSU,),
     "Atomic": (Unit.ATOMIC,),
+    "Transaction barriers": (Unit.BARRIER,),
     "Floating point": (Unit.FP32, Unit.FP32_DIVIDE),
     "Packed conversions": (Unit.FP32,),
     "Control and status registers": (Unit.CSR,),

@@ -32,6 +32,7 @@ INCLUDED = (
     "spica_launch.h",
     "spica_select.h",
     "spica_warp.h",
+    "spica_barrier.h",
     "spica_special.h",
     "spica_convert.h",
     "spica_math.h",
@@ -134,6 +135,8 @@ def requirement_of(rule: Rule) -> str:
     """Return the part of a machine that an instruction needs which not every core has."""
     if rule.instruction.unit is Unit.EXCHANGE:
         return "core.warp_operations"
+    if rule.instruction.unit is Unit.BARRIER:
+        return "core.transaction_barriers"
     if rule.port is Port.CONTROL and rule.operation == ControlOperation.WAIT:
         return "a DMA"
     kinds = (one for one in TENSOR_STYLES if one.executes(rule.port, rule.operation))

@@ -30,6 +30,8 @@ OPTION_OF = {
     (Port.CONTROL, ControlOperation.WAIT): "awaits_units",
     **{(Port.MEMORY, operation): "atomics" for operation in ATOMICS},
     (Port.CONTROL, ControlOperation.PAUSE): "atomics",
+    (Port.MEMORY, MemoryOperation.BARRIER): "transaction_barriers",
+    (Port.CONTROL, ControlOperation.BARRIER_WAIT): "transaction_barriers",
 }
 MOST_THREADS = 32
 #: Threads, or words, of a warp that a port accepts per cycle.
@@ -90,6 +92,9 @@ class PipelineConfig:
     atomics : bool
         Whether the core has atomic instructions: extensions A, Zabha, Zalasr and Zihintpause, and
         the word of Zacas. The instruction-set model executes them, the RTL does not yet.
+    transaction_barriers : bool
+        Whether the core has transaction barriers in shared memory (``mbarrier``). The
+        instruction-set model executes them, the RTL does not yet.
 
     """
 
@@ -117,6 +122,7 @@ class PipelineConfig:
     accesses: Annotated[int, PowersOfTwo(1, 32)] = 32
     awaits_units: bool = field(default=False, metadata=BOUND | OPTIONAL)
     atomics: bool = field(default=False, metadata=OPTIONAL)
+    transaction_barriers: bool = field(default=False, metadata=OPTIONAL)
 
     def __post_init__(self):
         require_ranges(self)

@@ -19,6 +19,11 @@ def require_rtl(config: ClusterConfig, clusters: int = 1) -> None:
             "core.atomics must be False in RTL, not True: only the instruction-set model has "
             "atomic instructions"
         )
+    if config.core.transaction_barriers:
+        raise UserError(
+            "core.transaction_barriers must be False in RTL, not True: only the instruction-set "
+            "model has transaction barriers"
+        )
     if config.tensor is not None:
         config.tensor.require_memory(config.shared)
     ports = config.cores * config.core_shared_ports

@@ -10,7 +10,7 @@ __all__ = ["PART_FIELDS", "part_config"]
 PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     "FrontEnd": (
         *("warps", "issue_width", "instruction_buffer"),
-        *("warp_operations", "awaits_units", "atomics"),
+        *("warp_operations", "awaits_units", "atomics", "transaction_barriers"),
     ),
     "Issue": (
         *("warps", "threads", "scheduler", "issue_width", "snoop", "writeback_buses"),

@@ -4,7 +4,8 @@ RV32I, M, A, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20
 24; Zihintpause, Zabha, Zalasr and the word of Zacas; the conversions of Zfhmin and Zfbfmin; the
 warp instructions of Vortex v2.x, and the votes and shuffles of v3 (custom-0); the special
 functions, packed conversions and shuffles of float registers
-(custom-0); the tensor instructions of Virgo's machine (custom-3).
+(custom-0); transaction barriers, with the names of PTX (custom-2); the tensor instructions of
+Virgo's machine (custom-3).
 """
 
 import re
@@ -14,6 +15,7 @@ from functools import cached_property
 
 from .encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from .operations import AtomicOperation, SpecialOperation, Unit
+from .transaction_barrier import BarrierOperation
 
 __all__ = ["INSTRUCTIONS", "ORDERING_BIT", "SPELLINGS", "Instruction", "find", "spellings_of"]
 
@@ -212,6 +214,27 @@ def _atomic() -> list[Instruction]:
     ]
 
 
+def _barriers() -> list[Instruction]:
+    """Return the operations on transaction barriers."""
+    rows = {
+        BarrierOperation.INIT: ("init", "rs1, rs2"),
+        BarrierOperation.INVAL: ("inval", "rs1"),
+        BarrierOperation.ARRIVE: ("arrive", "rd, rs1, rs2"),
+        BarrierOperation.ARRIVE_DROP: ("arrive_drop", "rd, rs1, rs2"),
+        BarrierOperation.ARRIVE_EXPECT_TX: ("arrive.expect_tx", "rd, rs1, rs2"),
+        BarrierOperation.ARRIVE_DROP_EXPECT_TX: ("arrive_drop.expect_tx", "rd, rs1, rs2"),
+        BarrierOperation.EXPECT_TX: ("expect_tx", "rs1, rs2"),
+        BarrierOperation.COMPLETE_TX: ("complete_tx", "rs1, rs2"),
+        BarrierOperation.TEST_WAIT: ("test_wait.parity", "rd, rs1, rs2"),
+        BarrierOperation.TRY_WAIT: ("try_wait.parity", "rd, rs1, rs2"),
+        BarrierOperation.WAIT: ("wait.parity", "rs1, rs2"),
+    }
+    return [
+        Instruction(f"mbarrier.{name}", Unit.BARRIER, _word(0x5B, 4, operation), syntax)
+        for operation, (name, syntax) in rows.items()
+    ]
+
+
 def _multiply() -> list[Instruction]:
     """Return extension M."""
     names = ["mul", "mulh", "mulhsu", "mulhu", "div", "divu", "rem", "remu"]
@@ -372,8 +395,9 @@ def _tensor() -> list[Instruction]:
 INSTRUCTIONS: dict[str, Instruction] = {
     instruction.name: instruction
     for group in (
-        *(_integer(), _control(), _memory(), _atomic(), _multiply(), _csr(), _float()),
-        *(_packed(), _warp(), _exchange(), _special(), _tensor()),
+        *(_integer(), _control(), _memory(), _atomic(), _barriers()),
+        *(_multiply(), _csr(), _float(), _packed()),
+        *(_warp(), _exchange(), _special(), _tensor()),
     )
     for instruction in group
 }

@@ -43,6 +43,7 @@ class Unit(enum.Enum):
     DIVIDE = "divide"
     LSU = "lsu"
     ATOMIC = "atomic"
+    BARRIER = "barrier"
     FP32 = "fp32"
     FP32_DIVIDE = "fp32_divide"
     SFU = "sfu"
@@ -59,7 +60,7 @@ class Port(enum.IntEnum):
     FP32 = 1  #: fused multiply-add, comparisons, conversions
     DIVIDE = 2  #: quotients, remainders, square roots
     SPECIAL = 3  #: special functions; operations are those of `SpecialFunction`
-    MEMORY = 4  #: loads, stores and atomic operations
+    MEMORY = 4  #: loads, stores, atomic operations, transaction barriers
     CONTROL = 5  #: masks, warps, divergence, barriers, control registers, end of the run
     TENSOR = 6  #: products of matrices; only cores with tensor instructions have it
 
@@ -167,6 +168,8 @@ class MemoryOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     ATOMIC_B = 16
     ATOMIC_H = 17
     ATOMIC_W = 18
+    # Bits 11:5 of the immediate are a `BarrierOperation`.
+    BARRIER = 19
 
 
 class AtomicOperation(enum.IntEnum, shape=5):
@@ -211,6 +214,7 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     PARTIAL = 19  #: an instruction that needs all threads of its warp, without some of them
     WAIT = 20  #: sleeps until a unit register has a value
     PAUSE = 21  #: no effect
+    BARRIER_WAIT = 22  #: sleeps until a phase of a transaction barrier has completed
     ILLEGAL = 31  #: no instruction, or one this core does not have
 
 
@@ -426,7 +430,7 @@ PORTS: dict[Port, PortInfo] = {
     # Loads and stores are counted apart.
     Port.MEMORY: PortInfo(
         name="load-store unit",
-        units=(Unit.LSU, Unit.ATOMIC),
+        units=(Unit.LSU, Unit.ATOMIC, Unit.BARRIER),
         operations=MemoryOperation,
         operands=2,
         latency=Latency.ANNOUNCED,

@@ -185,7 +185,7 @@ def near_addresses(
     if fault.address is None:
         return
     instruction = find(fault.word) if fault.word else None
-    if instruction is None or instruction.unit not in (Unit.LSU, Unit.ATOMIC):
+    if instruction is None or instruction.unit not in (Unit.LSU, Unit.ATOMIC, Unit.BARRIER):
         yield lanes[0], (fault.address, memory_layout.describe(fault.address))
         return
     form = next((one for one in instruction.operands if one in ("i", "s")), None)
@@ -228,6 +228,7 @@ def where_it_stands(
             "does": "waits",
             "barrier": barrier_of(state, history[-1][1]),
             "unit": state.waits if state.sleeps else None,
+            "phase": state.waits if state.awaits_phase else None,
             "location": locator.latest(pcs),
         }
     # An instruction that occurs twice in the history is part of a loop.

@@ -239,7 +239,8 @@ def doing(group: dict[str, Any]) -> str:
     ending = "" if several else "s"
     if group["does"] == "waits":
         where = f" at barrier {group['barrier'][0] & 0x7FFF_FFFF}" if group.get("barrier") else ""
-        where = f" for {group['unit']}" if group.get("unit") else where
+        awaited = group.get("unit") or group.get("phase")
+        where = f" for {awaited}" if awaited else where
         return f"wait{ending}{where}"
     if group["does"] in ("loops", "runs"):
         span = f"{group['first_pc']:#010x} to {group['last_pc']:#010x}"

@@ -147,6 +147,40 @@ class Reason(enum.Enum):
         Cause.BAD_BARRIER,
         "barrier {first:#x} already has all {second} arrivals of this core",
     )
+    NO_TRANSACTION_BARRIERS = (
+        Cause.ILLEGAL_INSTRUCTION,
+        "this core has no transaction barriers: set core.transaction_barriers",
+    )
+    BARRIER_OUTSIDE = (
+        Cause.OUTSIDE_MEMORY,
+        "transaction barrier at 0x{address:08x}, not in the shared memory of the cluster",
+    )
+    NO_BARRIER = (
+        Cause.BAD_BARRIER,
+        "the 8 bytes at 0x{address:08x} are no transaction barrier: mbarrier.init makes one",
+    )
+    ARRIVAL_COUNT = (
+        Cause.BAD_BARRIER,
+        "the transaction barrier at 0x{address:08x} can have 1 to {second} arrivals, not {first}",
+    )
+    ARRIVAL_OVERFLOW = (
+        Cause.BAD_BARRIER,
+        "arrivals at the transaction barrier at 0x{address:08x}: {first}, and {second} are pending",
+    )
+    ARRIVAL_DROPS = (
+        Cause.BAD_BARRIER,
+        "the transaction barrier at 0x{address:08x} would expect no arrival after this drop of "
+        "{first}",
+    )
+    TRANSACTION_BYTES = (
+        Cause.BAD_BARRIER,
+        "expected and completed bytes of the transaction barrier at 0x{address:08x} would differ "
+        "by more than {second} after {first} more",
+    )
+    PHASE_PARITY = (
+        Cause.BAD_BARRIER,
+        "the parity of a phase must be 0 or 1, not {first}",
+    )
     WSPAWN_COUNT = (Cause.BAD_WSPAWN, "the warp count must be at most {second}, not {first}")
     DEVICE = (Cause.DEVICE, "{sentence}")
 

@@ -16,7 +16,7 @@ from .table import header
 __all__ = ["build_library", "load_library", "model_identity"]
 
 SOURCES = (
-    *("machine.cpp", "api.cpp", "races/races.cpp", "races/updates.cpp"),
+    *("machine.cpp", "phase_waits.cpp", "api.cpp", "races/races.cpp", "races/updates.cpp"),
     "memory_check/memory_check.cpp",
 )
 # The processor's floats compute the machine's, so the compiler must not contract or reorder them.

@@ -24,7 +24,7 @@ from .outcome import STOPS, Cause, Fault, Outcome, Retired, Statistics, WarpStat
 from .races import Races
 from .retirement import retired_of
 from .statistics import COUNT_WORDS, statistics_of
-from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
+from .warps import change_warp, describe_phase, describe_wait, head_of, warp_state, words_of_warp
 from .work_watch import WorkWatch
 
 __all__ = ["SCHEDULES", "Iss"]
@@ -275,6 +275,10 @@ class Iss:
         waits = self.waits(core, warp, head.barrier) if head.waiting else ""
         if head.sleeping:
             waits = self.devices.describe_wait(head.wait_offset, head.wait_n)
+        if head.awaiting:
+            words_of_phase = np.zeros(6, np.uint32)
+            self.native.call("iss_awaited", core, warp, words_of_phase)
+            waits = describe_phase(words_of_phase.tolist())
         return warp_state(words, self.core.threads, waits)
 
     def warp_words(self, core: int, warp: int) -> np.ndarray:

@@ -66,6 +66,7 @@ def native_config(
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,
         has_atomics=core.atomics,
+        has_transaction_barriers=core.transaction_barriers,
         is_alone=is_alone,
         awaits_units=core.awaits_units and not is_alone,
         matrices=len(config.units),

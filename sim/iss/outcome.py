@@ -202,10 +202,12 @@ class WarpState:
     pc, mask : int
     active : bool
     waits : str
-        Barrier at which the warp waits, or register for which it sleeps, as text; empty if it can
-        run.
+        Barrier at which the warp waits, or register or phase of a transaction barrier for which it
+        sleeps, as text; empty if it can run.
     sleeps : bool
         Whether it sleeps until a unit has made progress.
+    awaits_phase : bool
+        Whether it sleeps until a phase of a transaction barrier has completed.
     integers, floats : numpy.ndarray
         uint32, (32, threads).
     fflags, frm, mscratch, mepc : int
@@ -219,6 +221,7 @@ class WarpState:
     active: bool
     waits: str
     sleeps: bool
+    awaits_phase: bool
     integers: np.ndarray
     floats: np.ndarray
     fflags: int

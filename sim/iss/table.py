@@ -11,6 +11,15 @@ from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, ORDERING_BIT, Instruction
 from ...hw.isa.operations import EXCHANGES, Port
 from ...hw.isa.progress import progress_of
+from ...hw.isa.transaction_barrier import (
+    BARRIER_BYTES,
+    BARRIER_LAYOUT,
+    BARRIER_MARK,
+    MOST_ARRIVALS,
+    MOST_TRANSACTION_BYTES,
+    BarrierFault,
+    BarrierOperation,
+)
 from .faults import REASONS
 from .outcome import STOPS
 from .styles.registry import STYLES, unit_bit
@@ -30,6 +39,12 @@ ADDRESSES = (
 CONSTANTS = {name: getattr(address_map, name) for name in ADDRESSES}
 CONSTANTS["EXCHANGE_UNIT"] = EXCHANGE_UNIT
 CONSTANTS["ORDERING_BIT"] = ORDERING_BIT
+CONSTANTS |= {
+    "BARRIER_BYTES": BARRIER_BYTES,
+    "BARRIER_MARK": BARRIER_MARK,
+    "MOST_ARRIVALS": MOST_ARRIVALS,
+    "MOST_TRANSACTION_BYTES": MOST_TRANSACTION_BYTES,
+}
 for style in STYLES.values():
     CONSTANTS |= style.constants
 #: Registers of a DMA port, and of a matrix unit, that warps can wait for.
@@ -42,14 +57,14 @@ PROGRESS_OFFSETS = {
 }
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
-#: A core without tensor unit, exchanges and atomics, one with atomics, one with wide groups of
-#: registers.
+#: A core without tensor unit, exchanges, atomics and transaction barriers, one with the latter two,
+#: one with wide groups of registers.
 PLAIN, WIDE = (
     PipelineConfig(warp_operations=False, awaits_units=True),
     PipelineConfig(warp_operations=False, threads=32),
 )
-ATOMIC = replace(PLAIN, atomics=True)
-CORES = (PLAIN, ATOMIC)
+OPTIONS = ("atomics", "transaction_barriers")
+MEMORY = replace(PLAIN, **dict.fromkeys(OPTIONS, True))
 ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
 HEAD = """\
 // Generated from the instruction table and the address map.
@@ -102,9 +117,9 @@ def immediate_decoder(instructions: Mapping[str, Instruction]) -> str:
 def units(rule: Rule | None) -> int:
     """Return the bits of the optional units that have an instruction, 0 if every core has it.
 
-    Atomics have a flag of their own.
+    Those of `OPTIONS` have flags of their own.
     """
-    if rule is None or ATOMIC.executes(rule.port, rule.operation):
+    if rule is None or MEMORY.executes(rule.port, rule.operation):
         return 0
     if rule.port is Port.INT and rule.operation in EXCHANGES:
         return EXCHANGE_UNIT
@@ -117,10 +132,16 @@ def units_of(core: PipelineConfig) -> int:
     return tensor | EXCHANGE_UNIT * core.warp_operations
 
 
-def atomic_flags(rule: Rule | None) -> str:
-    """Return whether a core needs atomics for an instruction, and whether rd is a source too."""
-    needs = [] if rule is None else [core.executes(rule.port, rule.operation) for core in CORES]
-    flags = (needs == [False, True], rule is not None and rule.reads_rd)
+def option_flags(rule: Rule | None) -> str:
+    """Return whether a core needs each of `OPTIONS` for an instruction, and whether it reads rd."""
+    without = (replace(MEMORY, **{option: False}) for option in OPTIONS)
+    flags = [
+        rule is not None
+        and MEMORY.executes(rule.port, rule.operation)
+        and not core.executes(rule.port, rule.operation)
+        for core in without
+    ]
+    flags.append(rule is not None and rule.reads_rd)
     return ", ".join(str(flag).lower() for flag in flags)
 
 
@@ -177,7 +198,7 @@ def row(instruction: Instruction) -> str:
         f"{{{', '.join(files)}}}, {', '.join(flags)}, {units(rule)}, "
         f"{result_group(rule, PLAIN.threads)}, {result_group(rule, WIDE.threads)}, "
         f"{str(groups is not None and bool(groups.sources)).lower()}, {orders(rule)}, "
-        f"{atomic_flags(rule)}}},\n"
+        f"{option_flags(rule)}}},\n"
     )
 
 
@@ -194,7 +215,8 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
         + "    uint32_t units;  // bits of optional units that have it, 0 if every core does\n"
         + "    ResultGroup narrow, wide;  // by the width of warps\n    bool reads_groups;\n"
         + "    bool serialises, begins_product, awaits_products;\n"
-        + "    bool needs_atomics, updates_rd;  // the latter: the fourth file is that of rd too\n"
+        + "    bool needs_atomics, needs_barriers;\n"
+        + "    bool updates_rd;  // the fourth file is that of rd too\n"
         + "};\n"
         + "inline constexpr Pattern kPatterns[] = {\n"
         + "".join(row(instruction) for instruction in instructions.values())
@@ -216,6 +238,20 @@ def csr_table(csrs: Mapping[str, Csr]) -> str:
         f"enum class Csr : uint32_t {{ {numbers} }};\n"
         f"inline bool is_counter(uint32_t number) {{ return {ranges}; }}\n"
         f"inline bool is_writable(uint32_t number) {{ return {writable}; }}\n"
+    )
+
+
+def barrier_layout() -> str:
+    """Return the fields of a transaction barrier, its operations and their faults."""
+    fields = "".join(
+        f"inline constexpr BarrierField kBarrier{camel(name)}{{{field.offset}, {field.width}}};\n"
+        for name, field in BARRIER_LAYOUT
+    )
+    return (
+        "struct BarrierField {\n    uint32_t low, width;\n};\n"
+        + fields
+        + enumeration("BarrierOperation", map(camel, BarrierOperation.__members__), "uint32_t")
+        + enumeration("BarrierFault", map(camel, BarrierFault.__members__), "uint32_t")
     )
 
 
@@ -247,5 +283,6 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
         + constants
         + "// Registers that warps can wait for, in the block of a unit.\n"
         + progress
+        + barrier_layout()
         + "\n}  // namespace spica\n"
     )

@@ -11,7 +11,14 @@ from .faults import numbers_text
 from .native_types import ISS
 from .outcome import StackEntry, WarpState
 
-__all__ = ["change_warp", "describe_wait", "head_of", "warp_state", "words_of_warp"]
+__all__ = [
+    "change_warp",
+    "describe_phase",
+    "describe_wait",
+    "head_of",
+    "warp_state",
+    "words_of_warp",
+]
 
 CONTROL_REGISTERS = ("fflags", "frm", "mscratch", "mepc")
 STACK_WORDS = 4 * 32
@@ -48,6 +55,7 @@ def warp_state(words: np.ndarray, threads: int, waits: str) -> WarpState:
         active=bool(head.active),
         waits=waits,
         sleeps=bool(head.sleeping),
+        awaits_phase=bool(head.awaiting),
         integers=rows[:32].copy(),
         floats=rows[32:].copy(),
         fflags=head.fflags,
@@ -98,3 +106,20 @@ def describe_wait(core: int, barrier: int, words: Sequence[int], cores: int) -> 
     own = ((1 << cores) - 1) << core // cores * cores
     missing = numbers_text("core", ~complete & own)
     return f"barrier {barrier}: core {core} has arrived, {missing} not yet"
+
+
+def describe_phase(words: Sequence[int]) -> str:
+    """Return the phase for which a warp sleeps as text, from the words of ``iss_awaited``."""
+    phase, is_barrier, pending, expected, difference, parity = words
+    head = f"mbarrier {phase & ~1:#010x}, phase {phase & 1}"
+    if not is_barrier:
+        return f"{head}: no barrier any more"
+    if parity != phase & 1:
+        return f"{head}: initialised again"
+    missing = [f"{pending} of {expected} arrivals"] if pending else []
+    transferred = difference - (difference >> 31 << 32)
+    if transferred > 0:
+        missing.append(f"{transferred} bytes")
+    if transferred < 0:
+        missing.append(f"expectation of {-transferred} bytes that have come")
+    return f"{head}: {' and '.join(missing)} missing"

@@ -142,7 +142,8 @@ class Decode(SharedBlock):
     the word as ``immediate``; ``a_is_pc`` marks a failed fetch. Immediates are sign-extended and
     aligned. Shifts use the lower five bits. For a control register, bits 11:0 are its number and
     bits 16:12 the rs1 field, in both forms. For an atomic operation, bits 11:7 are its
-    `AtomicOperation` and bits 6:5 its ordering; a compare-and-swap reads rd as operand 2.
+    `AtomicOperation` and bits 6:5 its ordering; a compare-and-swap reads rd as operand 2. For one
+    on a transaction barrier, bits 11:5 are its `BarrierOperation`.
     Instructions that may end a warp (``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``) read the
     exit code, x3, as operand 2.
 

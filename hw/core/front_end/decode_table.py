@@ -31,6 +31,7 @@ _RENAMED = {
     "ecall": ControlOperation.END,
     "ebreak": ControlOperation.END,
     "fence.i": ControlOperation.FENCE_I,
+    "mbarrier.wait.parity": ControlOperation.BARRIER_WAIT,
     "fcvt.w.s": FloatOperation.TO_SIGNED,
     "fcvt.wu.s": FloatOperation.TO_UNSIGNED,
     "fcvt.s.w": FloatOperation.FROM_SIGNED,
@@ -53,7 +54,7 @@ _FUSED = ("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s")
 _ARITHMETIC = ("fadd.s", "fsub.s", "fmul.s")
 
 #: Ports of instructions whose unit has another one.
-_ELSEWHERE = {"hgmma_wait": Port.CONTROL}
+_ELSEWHERE = {"hgmma_wait": Port.CONTROL, "mbarrier.wait.parity": Port.CONTROL}
 #: Port of each unit of the table of ports.
 _PORT_OF = {unit: port for port, info in PORTS.items() for unit in info.units}
 #: Instructions that ignore rs2, as in Vortex, their origin.
@@ -171,6 +172,8 @@ def _operation(instruction: Instruction) -> tuple[Port, int]:
         return port, _RENAMED[name]
     if instruction.unit is Unit.ATOMIC:
         return port, MemoryOperation.ATOMIC_B + (instruction.match >> 12 & 3)
+    if instruction.unit is Unit.BARRIER:
+        return port, MemoryOperation.BARRIER
     if instruction.unit in (Unit.FP32, Unit.SFU) and name not in _FUSED + _ARITHMETIC:
         name = name[1:]
     if instruction.unit is Unit.EXCHANGE:

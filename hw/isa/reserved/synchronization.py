@@ -1,9 +1,9 @@
-"""Reserved encodings of warps, barriers in shared memory, fences, and atomic float operations."""
+"""Reserved encodings of warps, fences, and atomic float operations."""
 
 from ..operations import Unit
 from .row import Reserved, word_of
 
-__all__ = ["ATOMICS", "BARRIERS", "FENCES", "PATHS"]
+__all__ = ["ATOMICS", "FENCES", "PATHS"]
 
 #: Divergent paths of a warp. The word of `vx_wsync` is that of Vortex v3.
 PATHS = (
@@ -38,43 +38,6 @@ PATHS = (
         meaning="rd := 1 in the first active thread, 0 in the others",
     ),
 )
-
-
-def _barriers() -> tuple[Reserved, ...]:
-    """Return the operations on barriers, 8 bytes of shared memory at address rs1 of each thread."""
-    pair, result = "rs1, rs2", "rd, rs1, rs2"
-    rows = {
-        "mbarrier.init": (pair, "barrier of rs2 arrivals in phase 0, nothing pending but them"),
-        "mbarrier.inval": ("rs1", "the 8 bytes are no longer a barrier"),
-        "mbarrier.arrive": (result, "rs2 arrivals; rd := parity of the phase before them"),
-        "mbarrier.arrive_drop": (result, "the same, and phases to come expect rs2 arrivals less"),
-        "mbarrier.arrive.expect_tx": (
-            result,
-            "expects rs2 bytes more in this phase, then 1 arrival; rd as before",
-        ),
-        "mbarrier.arrive_drop.expect_tx": (
-            result,
-            "the same, and phases to come expect 1 arrival less",
-        ),
-        "mbarrier.expect_tx": (pair, "expects rs2 bytes more in this phase"),
-        "mbarrier.complete_tx": (pair, "rs2 of the expected bytes have arrived"),
-        "mbarrier.test_wait.parity": (
-            result,
-            "rd := 1 if the phase of parity rs2 has completed, else 0",
-        ),
-        "mbarrier.try_wait.parity": (
-            result,
-            "the same, after a wait of limited time for that phase",
-        ),
-        "mbarrier.wait.parity": (pair, "waits until the phase of parity rs2 has completed"),
-    }
-    return tuple(
-        Reserved(name, Unit.LSU, word_of(0x5B, 4, funct7), syntax, meaning=meaning)
-        for funct7, (name, (syntax, meaning)) in enumerate(rows.items())
-    )
-
-
-BARRIERS = _barriers()
 
 
 def _fences() -> tuple[Reserved, ...]:

@@ -10,7 +10,6 @@ __all__ = ["GROUPS", "RESERVED", "SPACES", "Space", "find_reserved"]
 #: Reserved encodings by the title of their group.
 GROUPS: dict[str, tuple[Reserved, ...]] = {
     "Paths": synchronization.PATHS,
-    "Barriers in shared memory": synchronization.BARRIERS,
     "Groups of copies": copies.GROUPS_OF_COPIES,
     "Fences and clusters of blocks": synchronization.FENCES,
     "Atomic float operations": synchronization.ATOMICS,
@@ -121,9 +120,8 @@ SPACES: tuple[Space, ...] = (
     Space(0x5B, range(3), _ALL7, "branches of Vortex", is_ours=False),
     Space(0x5B, _exactly(3), _ALL7, ""),
     Space(
-        *(0x5B, _exactly(4), range(0x10), ""),
-        ("Barriers in shared memory",),
-        "pending counts, arrivals in other scopes",
+        *(0x5B, _exactly(4), range(0x10), "transaction barriers: funct7 0 to 10"),
+        growth="pending counts, arrivals in other scopes",
     ),
     Space(0x5B, _exactly(4), range(0x10, 0x18), "waits for units: `vx_wait`, funct7 0x10"),
     Space(0x5B, _exactly(4), range(0x18, 0x28), "", ("Groups of copies",)),

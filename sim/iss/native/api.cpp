@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "instructions/lanes.hpp"
 #include "machine.hpp"
 #include "memory_check/memory_check.hpp"
 #include "races/races.hpp"
@@ -15,7 +16,7 @@ namespace {
 // the stack.
 extern "C" struct WarpHead {
     uint32_t pc, mask, active, waiting, barrier, fflags, frm, mscratch, mepc, depth;
-    uint32_t sleeping, wait_offset, wait_n;
+    uint32_t sleeping, wait_offset, wait_n, awaiting;
 };
 
 uint32_t* rows_out(const Machine& machine, Warp& warp, uint32_t* words) {
@@ -101,7 +102,7 @@ void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words)
     WarpHead head{warp.pc,      warp.mask(), of.active >> number & 1, of.waiting >> number & 1,
                   warp.barrier, warp.fflags, warp.frm,                warp.mscratch,
                   warp.mepc,    warp.depth,  of.sleeping >> number & 1, warp.wait.offset,
-                  warp.wait.n};
+                  warp.wait.n,  of.awaiting >> number & 1};
     std::memcpy(words, &head, sizeof head);
     words = rows_out(*machine, warp, words + sizeof head / 4);
     for (uint32_t k = 0; k < warp.depth; ++k) {
@@ -170,6 +171,21 @@ void iss_barrier(Machine* machine, uint32_t core, uint32_t number, uint32_t* wor
     words[1] = barriers.arrived(core, id);
     words[2] = barriers.expected(core, id);
     words[3] = of_cores ? 0 : barriers.complete_cores(core, id);
+}
+
+// Phase of a transaction barrier for which a warp sleeps, and the state of the barrier: whether it is
+// one, pending and expected arrivals, expected less completed bytes, parity.
+void iss_awaited(Machine* machine, uint32_t core, uint32_t number, uint32_t* words) {
+    const PhaseWait& awaited = machine->warp(core, number).awaited;
+    const uint32_t phase = awaited.phases[lowest_lane(awaited.lanes)];
+    const TransactionBarrier barrier = machine->memory.barrier_of(phase);
+    const uint32_t state[] = {phase,
+                              barrier.exists(),
+                              barrier.pending(),
+                              barrier.expected(),
+                              static_cast<uint32_t>(barrier.bytes()),
+                              barrier.parity()};
+    std::copy_n(state, 6, words);
 }
 
 // Accesses to flags make an order; they never race.

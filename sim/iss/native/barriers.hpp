@@ -21,10 +21,11 @@ struct Core {
     uint32_t active = 0, waiting = 0;  // masks of warps; those that wait at barriers
     // Warps that sleep until a unit has made progress, and those whose unit has no work left.
     uint32_t sleeping = 0, stuck = 0;
+    uint32_t awaiting = 0;  // warps that sleep until a phase of a transaction barrier completes
     uint64_t instructions = 0;
     int32_t exit_code = 0;
 
-    uint32_t runnable() const { return active & ~(waiting | stuck); }
+    uint32_t runnable() const { return active & ~(waiting | stuck | awaiting); }
 };
 
 class Barriers {

@@ -19,7 +19,7 @@ extern "C" struct Config {
     uint32_t barriers;
     uint32_t has_core_barriers;  // else every barrier spans all cores
     uint32_t shared_bytes;
-    uint32_t has_atomics;
+    uint32_t has_atomics, has_transaction_barriers;
     uint32_t is_alone;  // without registers of units
     uint32_t awaits_units, matrices;  // warps can wait for units; matrix units of a cluster
     uint32_t line_bytes;  // of an L1D

@@ -28,6 +28,7 @@ struct Decoded {
     bool begins_product, awaits_products;  // with operands in shared memory, read meanwhile
     uint8_t atomic_bytes;                  // of an atomic access, 0 for other instructions
     bool acquires, releases;               // ordering of an atomic access
+    bool is_barrier;                       // an operation on transaction barriers
     uint32_t immediate;
     uint32_t word;
 };
@@ -92,6 +93,10 @@ inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
     for (const Pattern& pattern : kPatterns) {
         if ((word & pattern.mask) != pattern.match) continue;
         if (pattern.needs_atomics && !config.has_atomics) continue;
+        if (pattern.needs_barriers && !config.has_transaction_barriers) {
+            why = Reason::NoTransactionBarriers;
+            continue;
+        }
         if (!exists(pattern, config.units)) {
             why = pattern.units == EXCHANGE_UNIT ? Reason::Exchange : Reason::Tensor;
             continue;
@@ -114,6 +119,7 @@ inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
         decoded.begins_product = pattern.begins_product;
         decoded.awaits_products = pattern.awaits_products;
         if (is_atomic) set_atomic(decoded, word);
+        decoded.is_barrier = pattern.needs_barriers;
         bool is_wide = config.threads == kWideThreads;
         if (set_results(decoded, is_wide ? pattern.wide : pattern.narrow)) decoded.op = pattern.op;
         break;

@@ -244,6 +244,7 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     // The lockstep steps a warp that sleeps when it has continued.
     cores[core].sleeping &= ~(1u << number);
     cores[core].stuck &= ~(1u << number);
+    cores[core].awaiting &= ~(1u << number);
     if (!(cores[core].runnable() >> number & 1)) return Stepped::CannotRun;
     Warp& stepped = warp(core, number);
     // Per-lane arrays are written only if used, since this is called for every instruction.

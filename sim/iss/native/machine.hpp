@@ -72,6 +72,10 @@ public:
     bool is_done() const;
     // Units of a cluster have new work: its warps that sleep are looked at again.
     void wake(uint32_t cluster);
+    // A phase of a transaction barrier has completed: warps wake that sleep for nothing else.
+    void complete_phase(uint32_t phase);
+    // Drops the lowest awaited lanes whose phases have completed; returns whether any is left.
+    bool awaits_phase(Warp& warp);
     // Archives everything except the devices, which belong to the host.
     void archive(Archive& archive);
 

@@ -11,6 +11,7 @@
 #include "regions.hpp"
 #include "reservations.hpp"
 #include "tile_operand.hpp"
+#include "transaction_barrier.hpp"
 
 namespace spica {
 
@@ -62,6 +63,14 @@ public:
         if (is_window(first)) return window(first, last);
         bool is_own = last - SHARED_BASE < CLUSTER_WINDOW_BYTES;
         return is_own ? special(placed(first, cluster), placed(last, cluster)) : nullptr;
+    }
+    // A phase of the transaction barrier at a placed address: the parity is in bit 0.
+    static uint32_t phase_of(uint32_t placed, uint32_t parity) { return placed | parity; }
+    TransactionBarrier barrier_of(uint32_t phase) {
+        uint64_t word = 0;
+        uint8_t bytes[sizeof word];
+        if (read(phase & ~1u, bytes, sizeof bytes)) std::memcpy(&word, bytes, sizeof word);
+        return TransactionBarrier(word);
     }
     // Whether these bytes of DRAM are in a placed region, or no region was placed.
     bool may_touch(uint32_t first, uint64_t size) {

@@ -36,6 +36,12 @@ struct Wait {
     uint32_t offset = 0, n = 0;
 };
 
+// Phases of transaction barriers, as in `Memory::phase_of`, for which the lanes of a warp wait.
+struct PhaseWait {
+    uint32_t lanes = 0;  // mask of those that still wait
+    std::array<uint32_t, kMaxThreads> phases{};
+};
+
 class Warp {
 public:
     Warp(uint32_t cluster, uint32_t core, uint32_t number, uint32_t threads, uint32_t unit_words)
@@ -76,7 +82,7 @@ public:
         history[retired++ % kHistory] = {pc, word, lanes};
     }
     void archive(Archive& archive) {
-        archive(pc, fflags, frm, mscratch, mepc, depth, stack, has_product, barrier, wait, retired,
+        archive(pc, fflags, frm, mscratch, mepc, depth, stack, has_product, barrier, wait, awaited, retired,
                 history);
         archive(unit_state);
         archive(mask_, last_lane_, lanes_, registers_);
@@ -92,6 +98,7 @@ public:
     std::array<Divergence, kMaxThreads> stack;
     bool has_product = false;  // a product that it has not awaited
     Wait wait;             // its sleep, if it sleeps
+    PhaseWait awaited;     // if it sleeps for a transaction barrier
     uint32_t barrier = 0;  // number of the barrier at which it waits, if it waits
     uint64_t retired = 0;
     std::array<Past, kHistory> history;

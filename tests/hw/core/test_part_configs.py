@@ -47,6 +47,7 @@ DISTINCT = {
     "accesses": 8,
     "awaits_units": True,
     "atomics": True,
+    "transaction_barriers": True,
 }
 #: A register of each kind for which warps wait.
 PROGRESS = tuple(ProgressConfig(address=64 * k, is_counter=k > 0) for k in range(2))

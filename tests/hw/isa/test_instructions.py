@@ -59,6 +59,17 @@ CUSTOM = {
     "hgmma": (".insn r 0x7B, 0, 0, x0, {}, {}", 2),
     "vx_wait": (".insn r 0x5B, 4, 0x10, x0, {}, {}", 2),
     "hgmma_wait": (".insn r 0x7B, 1, 0, x0, x0, x0", 0),
+    "mbarrier.init": (".insn r 0x5B, 4, 0, x0, {}, {}", 2),
+    "mbarrier.inval": (".insn r 0x5B, 4, 1, x0, {}, x0", 1),
+    "mbarrier.arrive": (".insn r 0x5B, 4, 2, {}, {}, {}", 3),
+    "mbarrier.arrive_drop": (".insn r 0x5B, 4, 3, {}, {}, {}", 3),
+    "mbarrier.arrive.expect_tx": (".insn r 0x5B, 4, 4, {}, {}, {}", 3),
+    "mbarrier.arrive_drop.expect_tx": (".insn r 0x5B, 4, 5, {}, {}, {}", 3),
+    "mbarrier.expect_tx": (".insn r 0x5B, 4, 6, x0, {}, {}", 2),
+    "mbarrier.complete_tx": (".insn r 0x5B, 4, 7, x0, {}, {}", 2),
+    "mbarrier.test_wait.parity": (".insn r 0x5B, 4, 8, {}, {}, {}", 3),
+    "mbarrier.try_wait.parity": (".insn r 0x5B, 4, 9, {}, {}, {}", 3),
+    "mbarrier.wait.parity": (".insn r 0x5B, 4, 10, x0, {}, {}", 2),
 }
 
 

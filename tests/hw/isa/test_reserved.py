@@ -146,7 +146,7 @@ INLINE = {
     "wgmma.mma_async.ss ft0, a0, a2, 64": ".insn r4 0x7B, 2, 0, ft0, a0, a2, x8",
     "tcgen05.mma.ss a0, a2, a4": ".insn r4 0x7B, 7, 0, x0, a0, a2, a4",
     "cp.async.bulk.tensor.load.5d a0, a1, s8": ".insn r4 0x2B, 4, 3, x8, a0, a1, s8",
-    "mbarrier.arrive t0, a0, a1": ".insn r 0x5B, 4, 0x02, t0, a0, a1",
+    "mapa t0, a0, a1": ".insn r 0x5B, 4, 0x2C, t0, a0, a1",
 }
 
 

@@ -35,8 +35,9 @@ PIPELINE = {
     *(
         f"core.{field.name}"
         for field in dataclasses.fields(PipelineConfig)
-        # RTL has no atomics yet.
-        if not field.name.startswith(("tensor", "atomics")) and "bound" not in field.metadata
+        # RTL has no atomics and no transaction barriers yet.
+        if not field.name.startswith(("tensor", "atomics", "transaction_barriers"))
+        and "bound" not in field.metadata
     ),
     "core.tensor*",
 }
@@ -80,6 +81,7 @@ FIXED = {
     "core": "no config of cores without cores",
     "units": "no matrix units without a DMA",
     "core.atomics": "only in the instruction-set model",
+    "core.transaction_barriers": "only in the instruction-set model",
     "core.awaits_units": "set by the cluster",
     "core.tensor": "for warps of 8 or 32 threads only",
     "core.threads": "8 only for tensor units that read shared memory",

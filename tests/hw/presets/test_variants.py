@@ -29,7 +29,7 @@ NAMES = {
     "tensor_queue scheduler issue_width instruction_buffer banks bank_mapping bank_arbiter "
     "collectors snoop writeback_buses integer_lanes fp32_lanes memory_lanes special_lanes "
     "divide_lanes warp_operations multiply_latency fma_latency accesses atomics "
-    "transactions shared_ports row_port",
+    "transaction_barriers transactions shared_ports row_port",
     "core.l1i": CACHE,
     "core.l1d": CACHE,
 }

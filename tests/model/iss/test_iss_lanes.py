@@ -11,12 +11,14 @@ from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
+from spica.sim.golden.memory.barrier.transaction_barrier import BarrierState, packed_barrier
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine, merged
 from support.programs.code_writer import encode
 
 A0, A1, A2, A3 = (INTEGER_NAMES.index(name) for name in ("a0", "a1", "a2", "a3"))
 DATA = 0x8010_0000
+BARRIERS = SHARED_BASE + 256
 THREADS = 8
 MASKS = (0b1111_1111, 0b0000_0001, 0b1000_0000, 0b0101_1010)
 #: Instructions that write a register of each lane.
@@ -41,9 +43,11 @@ def executed(name, mask, values):
     numbers = [operand_number(name, operand) for operand in instruction.operands]
     if name == "csrrs":
         numbers[-1] = 0
-    iss = machine("nop", threads=THREADS, warps=1, atomics=True)
+    iss = machine("nop", threads=THREADS, warps=1, atomics=True, transaction_barriers=True)
     iss.write(ENTRY, np.array([encode(name, *numbers)], "<u4").view(np.uint8))
     iss.write(DATA, np.random.default_rng(3).integers(0, 256, 4096, dtype=np.uint8))
+    barriers = np.full(THREADS, packed_barrier(BarrierState(pending=1, expected=2)), "<u8")
+    iss.write(BARRIERS, barriers.view(np.uint8))
     give(iss, values, mask=mask)
     retired = iss.step(0, 0)
     assert retired.fault is None, retired.fault.sentence
@@ -63,6 +67,8 @@ def test_only_active_lanes_write_and_each_its_own_result(name, mask):
     }
     if instruction.unit in (Unit.LSU, Unit.ATOMIC):
         values[10] = [DATA + 128 * lane for lane in range(THREADS)]
+    elif instruction.unit is Unit.BARRIER:
+        values |= {10: [BARRIERS + 8 * lane for lane in range(THREADS)], 11: [1] * THREADS}
     elif name == "jalr":
         values[10] = [ENTRY + 8] * THREADS
     iss, retired = executed(name, mask, values)

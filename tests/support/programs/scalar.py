@@ -26,7 +26,8 @@ MIDDLE = WINDOW + WINDOW_BYTES // 2
 SCALAR_NAMES = tuple(
     name
     for name, instruction in INSTRUCTIONS.items()
-    if instruction.unit not in (Unit.WARP, Unit.EXCHANGE, Unit.SFU, Unit.TENSOR, Unit.ATOMIC)
+    if instruction.unit
+    not in (Unit.WARP, Unit.EXCHANGE, Unit.SFU, Unit.TENSOR, Unit.ATOMIC, Unit.BARRIER)
     if name not in (*HALVES.values(), "mret", "pause")
 )
 MODES = range(len(Rounding))

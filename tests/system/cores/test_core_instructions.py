@@ -41,7 +41,8 @@ from support.slow_cases import fast_only
 EXECUTED = {
     name
     for name, item in INSTRUCTIONS.items()
-    if item.unit not in (Unit.TENSOR, Unit.ATOMIC) and name not in ("pause", "vx_wait")
+    if item.unit not in (Unit.TENSOR, Unit.ATOMIC, Unit.BARRIER)
+    and name not in ("pause", "vx_wait")
 }
 #: Shapes of the slow tier.
 SLOW = ("1x2x5", "1x2x8")

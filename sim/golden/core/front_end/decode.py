@@ -297,8 +297,11 @@ def _by_table(word: int, pc: int, rule: Rule) -> Decoded:
         (rule.port, rule.operation),
         rd=registers.get("rd", 0),
         sources=[registers.get(name) for name in ("rs1", "rs2", "rs3")],
+        immediate=_immediate("i", word) if rule.operation == MemoryOperation.BARRIER else None,
         rounding=(word >> 12 & 7) * rule.rounds,
-        serialises=int(rule.port == Port.CONTROL),
+        serialises=int(
+            rule.port == Port.CONTROL and rule.operation != ControlOperation.BARRIER_WAIT
+        ),
     )
 
 

@@ -15,7 +15,7 @@ inline void drop_products(Step& step, Warp& warp) {
 inline bool end_of_core(Step& step) {
     Core& core = step.core();
     core.exit_code = static_cast<int32_t>(step.warp.scalar(3));
-    core.active = core.waiting = core.sleeping = core.stuck = 0;
+    core.active = core.waiting = core.sleeping = core.stuck = core.awaiting = 0;
     for (uint32_t number = 0; number < step.machine.config.warps; ++number) {
         Warp& ended = step.machine.warp(step.warp.core, number);
         ended.set_mask(0);

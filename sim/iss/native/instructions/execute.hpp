@@ -3,6 +3,7 @@
 #pragma once
 #include "instructions/access.hpp"
 #include "instructions/atomic.hpp"
+#include "instructions/barrier.hpp"
 #include "instructions/branch.hpp"
 #include "instructions/control.hpp"
 #include "instructions/csr.hpp"
@@ -119,6 +120,19 @@ inline bool execute(Step& s) {
         case Op::AmocasW: return compare_and_swap_lanes<int32_t>(s);
         case Op::LwAq: return load_acquire_lanes<int32_t>(s);
         case Op::SwRl: return store_release_lanes<int32_t>(s);
+
+        case Op::MbarrierInit: return barrier_lanes(s);
+        case Op::MbarrierInval: return barrier_lanes(s);
+        case Op::MbarrierArrive: return barrier_lanes(s);
+        case Op::MbarrierArriveDrop: return barrier_lanes(s);
+        case Op::MbarrierArriveExpectTx: return barrier_lanes(s);
+        case Op::MbarrierArriveDropExpectTx: return barrier_lanes(s);
+        case Op::MbarrierExpectTx: return barrier_lanes(s);
+        case Op::MbarrierCompleteTx: return barrier_lanes(s);
+        case Op::MbarrierTestWaitParity: return barrier_lanes(s);
+        // The model has no cycles: the time limit of its wait is 0.
+        case Op::MbarrierTryWaitParity: return barrier_lanes(s);
+        case Op::MbarrierWaitParity: return await_phases(s);
 
         case Op::Csrrw: return csr_register(s, CsrWrite::Replace);
         case Op::Csrrs: return csr_register(s, CsrWrite::Set);

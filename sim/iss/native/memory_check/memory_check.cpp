@@ -27,6 +27,8 @@ bool MemoryCheck::enter(Step& step) {
     uint32_t size = access_size(code.op, is_store);
     if (code.atomic_bytes != 0) {
         atomic(step);
+    } else if (code.op == Op::MbarrierInit) {
+        initialise_barriers(step);
     } else if (size != 0) {
         is_store ? store(step, size) : load(step, size);
     } else if (code.begins_product) {
@@ -224,6 +226,15 @@ void MemoryCheck::atomic(Step& step) {
         } else if (writes) {
             store_lane(step, lane, address, size);
         }
+    });
+}
+
+void MemoryCheck::initialise_barriers(Step& step) {
+    Addresses addresses(step);
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        uint32_t address = addresses.lane[lane];
+        if (address % BARRIER_BYTES != 0 || !step.shared(address, BARRIER_BYTES)) return;
+        states.write(step.placed(address), BARRIER_BYTES);
     });
 }
 

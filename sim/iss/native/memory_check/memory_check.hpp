@@ -90,6 +90,7 @@ private:
     void use(Step& step, uint32_t row, uint32_t lane);
     bool are_written(const PlacedAddresses& placed, uint32_t size) const;
     void atomic(Step& step);
+    void initialise_barriers(Step& step);
     void load(Step& step, uint32_t size);
     void load_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size);
     void store(Step& step, uint32_t size);

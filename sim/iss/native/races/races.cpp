@@ -31,6 +31,9 @@ void Races::reset() {
     cores_.assign(config_.cores, {});
     streams_.clear();
     flags_.clear();
+    arrived_.clear();
+    completed_.clear();
+    observed_.assign(warps_.size(), {});
     updates_.assign(warps_.size(), {});
     shadow_.clear();
 }
@@ -55,6 +58,10 @@ bool Races::enter(Step& step) {
     }
     if (step.code.atomic_bytes != 0) {
         synchronise(step);
+        return true;
+    }
+    if (step.code.is_barrier) {
+        arrive(step);
         return true;
     }
     bool is_store;
@@ -108,6 +115,8 @@ bool Races::leave(Step& step) {
         updates_[current_].join(warp.depth, warp.scalar(step.code.a) & 1);
     } else if (op == Op::VxBar) {
         join_arrived(step);
+    } else if (op == Op::MbarrierTestWaitParity || op == Op::MbarrierTryWaitParity) {
+        acquire(warp);
     } else if (op == Op::VxWspawn) {
         uint32_t first = warp.core * config_.warps, count = warp.scalar(step.code.a);
         for (uint32_t number = first; number < first + count; ++number) {
@@ -158,6 +167,37 @@ void Races::synchronise(Step& step) {
     CoreState& core = cores_[core_of(current_)];
     ++core.fence;
     core.fenced.join(known.fenced);
+}
+
+// Before an operation on transaction barriers. An arrival completes the earlier accesses of the warp;
+// those to DRAM need a fence besides, as at every barrier.
+void Races::arrive(Step& step) {
+    const Op op = step.code.op;
+    const bool is_wait = op == Op::MbarrierTestWaitParity || op == Op::MbarrierTryWaitParity ||
+                         op == Op::MbarrierWaitParity;
+    updates_[current_].clear(step.code.d);
+    observed_[current_].clear();
+    const Addresses addresses(step);
+    const uint32_t agent = current_;
+    if (!is_wait) drain(agent, false);
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        const uint32_t placed = step.placed(addresses.lane[lane]);
+        if (is_wait) {
+            observed_[current_].push_back(placed);
+        } else {
+            arrived_[placed].join(warps_[current_]);
+        }
+    });
+}
+
+void Races::complete(uint32_t phase) {
+    completed_[phase & ~1u].join(arrived_[phase & ~1u]);
+}
+
+void Races::acquire(const Warp& warp) {
+    const uint32_t agent = agent_of(warp);
+    for (uint32_t placed : observed_[agent]) warps_[agent].join(completed_[placed]);
+    snapshots_[agent] = nullptr;
 }
 
 // The past of every warp that the current arrival releases happens before all of them continue.

@@ -59,6 +59,10 @@ public:
     void reset();
     // A sleeping warp looks at the units again.
     void resume(const Warp& warp) { current_ = agent_of(warp); }
+    // A phase of a transaction barrier completes: its arrivals happen before what follows a wait.
+    void complete(uint32_t phase);
+    // A warp has observed that the phases of its last wait or test have completed.
+    void acquire(const Warp& warp);
 
     // Before an instruction: completes accesses that it waits for, then checks and records its own.
     // Returns false after a race, with the fault of the step.
@@ -119,6 +123,7 @@ private:
     }
     void drain(uint32_t agent, bool is_fence);
     void synchronise(Step& step);
+    void arrive(Step& step);
     Accessor accessor_of(const Step& step, bool is_store) const;
     bool touch_bytes(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
                      uint32_t lane);
@@ -144,6 +149,11 @@ private:
     std::vector<Range> flag_ranges_;
     Range clearing_{1, 0};
     std::unordered_map<uint32_t, Knowledge> flags_;
+    // Of transaction barriers by their placed addresses: the past of the arrivals, and of those of
+    // phases that have completed.
+    std::unordered_map<uint32_t, Knowledge> arrived_, completed_;
+    // Barriers of the last wait or test of each warp.
+    std::vector<std::vector<uint32_t>> observed_;
     Shadow shadow_;
     std::vector<Updates> updates_;  // of the warps
     uint32_t condition_ = 0;        // loads on which the current `vx_split` depends

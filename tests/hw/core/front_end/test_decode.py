@@ -17,6 +17,7 @@ from spica.hw.isa.operations import (
     Port,
     Unit,
 )
+from spica.hw.isa.transaction_barrier import BarrierOperation
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
@@ -42,6 +43,7 @@ WIDE, HGMMA = (
 )
 ATOMIC = CoreConfig(atomics=True)
 ATOMIC_TENSOR = CoreConfig(atomics=True, tensor=RegisterFedConfig())
+BARRIERS = CoreConfig(transaction_barriers=True)
 TENSOR_WORD = INSTRUCTIONS["hmma"]
 
 
@@ -82,8 +84,11 @@ def run(cases, config=PLAIN):
 
 @pytest.mark.parametrize(
     "config",
-    [PLAIN, BARE, TENSOR, WIDE, HGMMA, AWAITING, ATOMIC, ATOMIC_TENSOR],
-    ids=["plain", "bare", "tensor", "wide", "hgmma", "awaiting", "atomic", "atomic_tensor"],
+    [PLAIN, BARE, TENSOR, WIDE, HGMMA, AWAITING, ATOMIC, ATOMIC_TENSOR, BARRIERS],
+    ids=[
+        *("plain", "bare", "tensor", "wide", "hgmma", "awaiting", "atomic", "atomic_tensor"),
+        "barriers",
+    ],
 )
 @pytest.mark.quick(2)
 def test_instructions_and_random_words(config):
@@ -92,8 +97,8 @@ def test_instructions_and_random_words(config):
 
 @pytest.mark.parametrize(
     "config",
-    [PLAIN, BARE, TENSOR, HGMMA, AWAITING, ATOMIC],
-    ids=["plain", "bare", "tensor", "hgmma", "awaiting", "atomic"],
+    [PLAIN, BARE, TENSOR, HGMMA, AWAITING, ATOMIC, BARRIERS],
+    ids=["plain", "bare", "tensor", "hgmma", "awaiting", "atomic", "barriers"],
 )
 def test_every_instruction_has_been_decoded_as_itself(config):
     """Instructions that the core lacks are illegal for the golden model, no others."""
@@ -106,6 +111,7 @@ def test_every_instruction_has_been_decoded_as_itself(config):
         is_illegal = (is_tensor and not matches) or is_missing
         is_illegal |= instruction.unit is Unit.EXCHANGE and not config.warp_operations
         is_illegal |= instruction.name == "vx_wait" and not config.awaits_units
+        is_illegal |= instruction.unit is Unit.BARRIER and not config.transaction_barriers
         decoded = decode(instruction.match, 0, config=config)
         what = (decoded["port"], decoded["operation"])
         assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_illegal
@@ -147,6 +153,28 @@ def test_by_hand():
         assert (o.sources[2], o.reads, o.stalls_warp, o.serialises) == (3, 5, 1, 1)
         o = decoded_word("jal x1, -4")
         assert (o.immediate, o.stalls_warp, o.serialises, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
+
+    simulate(dut, bench, domains=())
+
+
+def test_barriers_by_hand():
+    dut = Decode(BARRIERS)
+
+    async def bench(ctx):
+        def decoded_word(line):
+            ctx.set(dut.word, assemble(line))
+            return ctx.get(dut.o)
+
+        o = decoded_word("mbarrier.arrive.expect_tx x5, x7, x6")
+        assert (o.port, o.operation) == (Port.MEMORY, MemoryOperation.BARRIER)
+        assert (o.rd, o.writes, o.reads, o.stalls_warp) == (5, 1, 3, 0)
+        assert [o.sources[k] for k in range(2)] == [7, 6]
+        assert o.immediate >> 5 & 15 == BarrierOperation.ARRIVE_EXPECT_TX
+        o = decoded_word("mbarrier.inval x7")
+        assert (o.writes, o.reads, o.immediate >> 5 & 15) == (0, 1, BarrierOperation.INVAL)
+        o = decoded_word("mbarrier.wait.parity x7, x6")
+        assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.BARRIER_WAIT)
+        assert (o.writes, o.reads, o.stalls_warp, o.serialises) == (0, 3, 1, 0)
 
     simulate(dut, bench, domains=())
 
