@@ -226,7 +226,7 @@ def test_inactive_lanes_wait_for_nothing():
     [
         (None, "no barrier any more"),
         (dict(pending=1, expected=2, bytes=5, parity=0), "1 of 2 arrivals and 5 bytes missing"),
-        (dict(pending=0, expected=2, bytes=-5, parity=0), "expectation of 5 bytes that have come missing"),
+        (dict(pending=0, expected=2, bytes=-5, parity=0), "expectation of 5 bytes that have come"),
         (dict(pending=2, expected=2, parity=1), "initialised again"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Transaction barriers in shared memory."""
