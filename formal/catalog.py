@@ -6,6 +6,7 @@ from . import (
     combiners,
     l1_mshr_files,
     l1_mshrs,
+    phase_waits,
     prefetchers,
     queues,
     register_slices,
@@ -30,6 +31,7 @@ PROOFS = (
     *combiners.PROOFS,
     *cluster_barriers.PROOFS,
     *wait_tables.PROOFS,
+    *phase_waits.PROOFS,
     *warp_scoreboards.PROOFS,
     *scoreboards.PROOFS,
 )
