@@ -19,7 +19,14 @@ from .cluster_network import ClusterNetworkConfig
 from .core import CoreConfig, PipelineConfig
 from .l2 import L2Config
 from .machine import MachineConfig
-from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig, SharedPortConfig
+from .memory import (
+    WORD_BYTES,
+    AxiConfig,
+    DmaConfig,
+    SharedAtomicsConfig,
+    SharedMemoryConfig,
+    SharedPortConfig,
+)
 from .systolic import SystolicConfig
 from .tensor import TensorUnitConfig
 from .unit import UnitConfig
@@ -45,6 +52,7 @@ __all__ = [
     "PipelineConfig",
     "ProgressConfig",
     "RunControlConfig",
+    "SharedAtomicsConfig",
     "SharedMemoryConfig",
     "SharedPortConfig",
     "SystolicConfig",

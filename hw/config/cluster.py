@@ -7,7 +7,13 @@ from amaranth.utils import ceil_log2
 
 from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES, numbered
 from .core import CoreConfig
-from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
+from .memory import (
+    WORD_BYTES,
+    AxiConfig,
+    DmaConfig,
+    SharedAtomicsConfig,
+    SharedMemoryConfig,
+)
 from .ranges import Choices, Integers, require_ranges
 from .systolic import SystolicConfig
 from .tensor import TensorUnitConfig
@@ -71,6 +77,8 @@ class ClusterConfig:
         if self.core is not None:
             core = replace(self.core, awaits_units=self.dma is not None)
             object.__setattr__(self, "core", core)
+        shared = replace(self.shared, atomics=self.shared_atomics)
+        object.__setattr__(self, "shared", shared)
 
     def require_dma(self):
         """Raise if there is no DMA and a part of the cluster needs it."""
@@ -169,6 +177,23 @@ class ClusterConfig:
         if self.core is None:
             return 0
         return self.core.shared_ports or self.core.request_lanes
+
+    @property
+    def shared_atomics(self) -> SharedAtomicsConfig | None:
+        """Atomics of the cores at shared memory, if any.
+
+        A thread behind a narrow port has a number of its warp, its beat, and its lane among those
+        of the port.
+        """
+        core = self.core
+        if core is None or not core.atomics:
+            return None
+        beats = core.threads // core.request_lanes
+        lanes = core.request_lanes // self.core_shared_ports
+        return SharedAtomicsConfig(
+            owner_width=sum(map(ceil_log2, (core.warps, beats, lanes))),
+            reservations=core.threads,
+        )
 
     @property
     def row_bytes(self) -> int | None:

@@ -1,14 +1,22 @@
 """Configs of shared memory, the DMA and the AXI masters to DRAM."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from amaranth.utils import exact_log2
 
 from .checks import require_power_of_two
+from .parts import BOUND, OPTIONAL
 from .ranges import Integers, PowersOfTwo, require_ranges
 
-__all__ = ["WORD_BYTES", "AxiConfig", "DmaConfig", "SharedMemoryConfig", "SharedPortConfig"]
+__all__ = [
+    "WORD_BYTES",
+    "AxiConfig",
+    "DmaConfig",
+    "SharedAtomicsConfig",
+    "SharedMemoryConfig",
+    "SharedPortConfig",
+]
 
 WORD_BYTES = 4
 
@@ -23,16 +31,39 @@ class SharedPortConfig:
         Total capacity in bytes. A power of two.
     read_latency : int
         Cycles from the grant of a read to its data.
+    owner_width : int or None
+        Bits of the number of a thread behind a narrow port, None without atomics.
 
     """
 
     size: int
     read_latency: int
+    owner_width: int | None = field(default=None, metadata=OPTIONAL)
 
     @property
     def address_width(self) -> int:
         """Bits of a byte address within shared memory."""
         return exact_log2(self.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedAtomicsConfig:
+    """Atomics at the narrow ports of shared memory.
+
+    Parameters
+    ----------
+    owner_width : int
+        Bits of the number of a thread behind a narrow port.
+    reservations : int
+        Reservations at a time in a bank, as many as a warp has threads.
+
+    """
+
+    owner_width: Annotated[int, Integers(0, 12)] = 4
+    reservations: Annotated[int, Integers(1, 32)] = 8
+
+    def __post_init__(self):
+        require_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +82,8 @@ class SharedMemoryConfig:
         Cycles from the grant of a read to its data.
     narrow_ports : int
         Lane ports of one word each; 0 without cores.
+    atomics : SharedAtomicsConfig or None
+        Atomics of lanes; `ClusterConfig` sets it from those of its cores.
 
     """
 
@@ -59,6 +92,7 @@ class SharedMemoryConfig:
     subbanks: Annotated[int, PowersOfTwo(1, 64)] = 8
     read_latency: Annotated[int, Integers(1, 8)] = 2
     narrow_ports: Annotated[int, Integers(0, 256)] = 0
+    atomics: SharedAtomicsConfig | None = field(default=None, metadata=BOUND | OPTIONAL)
 
     def __post_init__(self):
         require_ranges(self)
@@ -87,7 +121,11 @@ class SharedMemoryConfig:
     @property
     def port(self) -> SharedPortConfig:
         """Config of the interface to requesters."""
-        return SharedPortConfig(size=self.size, read_latency=self.read_latency)
+        return SharedPortConfig(
+            size=self.size,
+            read_latency=self.read_latency,
+            owner_width=None if self.atomics is None else self.atomics.owner_width,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from amaranth.utils import exact_log2
 
 from ...config import SharedPortConfig
 from ...config.memory import WORD_BYTES
+from ...isa.operations import AtomicOperation
 from ..streams import ResponseSignature
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "RowSignature",
     "WideReadSignature",
     "WideWriteSignature",
+    "atomic_fields",
     "dma_descriptor",
     "dma_done",
     "fill_row",
@@ -28,9 +30,27 @@ def wide_write(config: SharedPortConfig, size: int) -> data.StructLayout:
     return data.StructLayout({"address": config.address_width, "data": 8 * size, "mask": size})
 
 
+def atomic_fields(owner_width: int | None) -> dict:
+    """Return the fields that a lane's access has besides with atomics; none without them.
+
+    If `atomic` is set, `write` is 0, `data` is the operand and `mask` selects the bytes of the
+    access. `expected` is compared by a compare-and-swap. Both have their value at these bytes.
+    `owner` is the number of the thread among those behind the port.
+    """
+    if owner_width is None:
+        return {}
+    return {"atomic": 1, "operation": AtomicOperation, "expected": 32, "owner": owner_width}
+
+
 def narrow_request(config: SharedPortConfig) -> data.StructLayout:
-    """Return the layout of a lane's access: word-aligned byte address, read or masked write."""
-    return data.StructLayout({"address": config.address_width, "write": 1, "data": 32, "mask": 4})
+    """Return the layout of a lane's access: word-aligned byte address, read or masked write.
+
+    With atomics it has `atomic_fields` too.
+    """
+    return data.StructLayout({
+        **{"address": config.address_width, "write": 1, "data": 32, "mask": 4},
+        **atomic_fields(config.owner_width),
+    })
 
 
 def row_request(config: SharedPortConfig, size: int) -> data.StructLayout:
@@ -75,7 +95,8 @@ class WideWriteSignature(wiring.Signature):
 class NarrowSignature(wiring.Signature):
     """Narrow port for the word accesses of one lane, seen from the lane.
 
-    Every accepted request, reads and writes, is answered `config.read_latency` cycles later.
+    Every accepted request, reads and writes, is answered `config.read_latency` cycles later. An
+    atomic is answered with the old word, a store-conditional with 0 if it wrote, else 1.
     """
 
     def __init__(self, config: SharedPortConfig):

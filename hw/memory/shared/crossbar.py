@@ -12,7 +12,14 @@ __all__ = ["route"]
 
 
 def route(
-    m: Module, port: Any, broadcast: Any, requests: Sequence, number: int, width: int, name: str
+    m: Module,
+    port: Any,
+    broadcast: Any,
+    requests: Sequence,
+    number: int,
+    width: int,
+    name: str,
+    may_read: Value | None = None,
 ) -> None:
     """Route the requests of a port to the destinations that hold the words of a line in turn.
 
@@ -34,6 +41,8 @@ def route(
         Bytes of a line that each destination holds.
     name : str
         Beginning of the names of signals.
+    may_read : Value or None
+        If given: whether reads are routed in this cycle.
 
     """
     access, offset_width = port.payload, exact_log2(width * len(requests))
@@ -47,8 +56,9 @@ def route(
     ]
     for index, request in enumerate(requests):
         here = Signal(name=f"{name}_to_{index}")
+        reads = here & ~access.write if may_read is None else here & ~access.write & may_read
         m.d.comb += [
             here.eq(port.valid & chosen[index]),
-            request.reads[number].eq(here & ~access.write),
+            request.reads[number].eq(reads),
             request.writes[number].eq(here & access.write),
         ]

@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out, connect
+from amaranth.utils import exact_log2
 
 from ...config import SharedMemoryConfig
 from ...emit.shared_block import SharedBlock
@@ -12,8 +13,10 @@ from ...lib.one_hot import select, select_one
 from .signatures import (
     FreePathsSignature,
     LaneAccessSignature,
+    LockSignature,
     RequestsSignature,
     SubbankAccessSignature,
+    is_locked,
     subbank_access,
 )
 
@@ -43,10 +46,15 @@ class LaneArbiter(SharedBlock):
         The accesses of this cycle.
     reads, writes : Out(1)
         A lane's read or write is done in this cycle.
+    locks : In(LockSignature(1, line_width))
+        Only with atomics.
     """
 
     def __init__(self, config: SharedMemoryConfig):
         self.config = config
+        locks = {}
+        if config.atomics is not None:
+            locks = {"locks": In(LockSignature(1, exact_log2(config.lines)))}
         super().__init__({
             "access": In(SubbankAccessSignature(config)),
             "free": In(FreePathsSignature()),
@@ -55,6 +63,7 @@ class LaneArbiter(SharedBlock):
             "o": Out(SubbankAccessSignature(config)),
             "reads": Out(1),
             "writes": Out(1),
+            **locks,
         })
 
     def build(self, platform):
@@ -70,6 +79,10 @@ class LaneArbiter(SharedBlock):
         written = Signal(subbank_access(self.config))
         read, write, same_line, read_first = Signal(), Signal(), Signal(), Signal()
         read_grant, write_grant = reader.grant, writer.grant
+        may_read, may_write = free.reads, free.writes
+        if self.config.atomics is not None:
+            may_read = may_read & ~is_locked(self.locks, read_line)
+            may_write = may_write & ~is_locked(self.locks, written.line) & ~self.locks.writes
         m.d.comb += [
             reader.requests.eq(requests.reads),
             writer.requests.eq(requests.writes),
@@ -77,8 +90,8 @@ class LaneArbiter(SharedBlock):
             written.line.eq(select_one(write_grant, [lane.line for lane in lanes])),
             written.data.eq(select(write_grant, [lane.data for lane in lanes])),
             written.mask.eq(select(write_grant, [lane.mask for lane in lanes])),
-            read.eq(requests.reads.any() & free.reads),
-            write.eq(requests.writes.any() & free.writes),
+            read.eq(requests.reads.any() & may_read),
+            write.eq(requests.writes.any() & may_write),
             same_line.eq(self.o.read_line == self.o.written.line),
             self.reads.eq(read & ~(same_line & (access.write | (write & ~read_first)))),
             self.writes.eq(write & ~(same_line & (access.read | (read & read_first)))),

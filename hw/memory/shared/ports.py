@@ -43,6 +43,8 @@ class SharedMemoryPorts:
                 raise ValueError(
                     f"{name} must name a port where there are no narrow ports, not {sizes!r}"
                 )
+        if self.memory.atomics is not None and not self.memory.narrow_ports:
+            raise ValueError("memory.atomics must be None where there are no narrow ports")
         require_integer("row_ports", self.row_ports, 0, 32)
         if (self.row_bytes is None) != (self.row_ports == 0):
             rule = "an integer with row ports" if self.row_ports else "none without row ports"

@@ -1,19 +1,22 @@
 """Arbiter of a row slice: selects the rows that are read and written in a cycle."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out, connect
 
+from ...config.parts import OPTIONAL
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter, ArbitrationSignature
 from ...lib.one_hot import select
 from .signatures import (
     LaneStatusSignature,
+    LockSignature,
     RequestsSignature,
     RowGrantsSignature,
     WideLinesSignature,
+    is_locked,
 )
 
 __all__ = ["RowArbiter", "RowArbiterConfig"]
@@ -29,11 +32,14 @@ class RowArbiterConfig:
         Row ports.
     line_width : int
         Bits of a line's number.
+    words : int
+        Words of a row, which atomics lock; 0 without atomics.
 
     """
 
     rows: int
     line_width: int
+    words: int = field(default=0, metadata=OPTIONAL)
 
 
 class RowArbiter(SharedBlock):
@@ -43,7 +49,8 @@ class RowArbiter(SharedBlock):
     path, and for one of the other path that uses its line. A row read and a row write of one line
     are granted in turn. If rows and lanes request one path, they own it in turn, from one access
     done to the next. If a row that is done stalls a lane on the other path, lanes own both paths
-    until one of them is done.
+    until one of them is done. A granted row waits while atomics have locked a word of it, and with
+    a write while they write in the slice.
 
     Parameters
     ----------
@@ -57,16 +64,22 @@ class RowArbiter(SharedBlock):
     wide : In(WideLinesSignature(line_width))
     lanes : In(LaneStatusSignature())
     grants : Out(RowGrantsSignature(rows))
+    locks : In(LockSignature(words, line_width))
+        Only with atomics.
     """
 
     def __init__(self, config: RowArbiterConfig):
         self.config = config
+        locks = {}
+        if config.words:
+            locks = {"locks": In(LockSignature(config.words, config.line_width))}
         super().__init__({
             "line": In(config.line_width).array(config.rows),
             "requests": In(RequestsSignature(config.rows)),
             "wide": In(WideLinesSignature(config.line_width)),
             "lanes": In(LaneStatusSignature()),
             "grants": Out(RowGrantsSignature(config.rows)),
+            **locks,
         })
 
     def build(self, platform):
@@ -83,6 +96,11 @@ class RowArbiter(SharedBlock):
         read, write, same_line = Signal(), Signal(), Signal()
         lanes_first = Signal()
         read_first = Signal()
+        may_read, may_write = ~wide.read, ~wide.write
+        if self.config.words:
+            may_read = may_read & ~is_locked(self.locks, read_line)
+            may_write = may_write & ~is_locked(self.locks, write_line)
+            may_write = may_write & ~self.locks.writes.any()
         m.d.comb += [
             reader.requests.eq(requests.reads),
             writer.requests.eq(requests.writes),
@@ -92,8 +110,8 @@ class RowArbiter(SharedBlock):
             write_line.eq(select(writer.grant, self.line)),
             grants.owns_reads.eq(self.own(m, "read", lanes_first)),
             grants.owns_writes.eq(self.own(m, "write", lanes_first)),
-            read.eq(grants.owns_reads & ~wide.read),
-            write.eq(grants.owns_writes & ~wide.write),
+            read.eq(grants.owns_reads & may_read),
+            write.eq(grants.owns_writes & may_write),
             same_line.eq(read_line == write_line),
             grants.read_done.eq(
                 read

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from amaranth import *
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
@@ -10,10 +11,13 @@ from ...emit.shared_block import SharedBlock
 from .ports import SharedMemoryPorts
 from .row_arbiter import RowArbiter, RowArbiterConfig
 from .signatures import (
+    AtomicWriteSignature,
     LaneAccessSignature,
+    LockSignature,
     RequestsSignature,
     RowAccessSignature,
     WideAccessSignature,
+    connect_locks,
 )
 from .slice_merge import SliceMerge
 from .subbank import Subbank
@@ -32,7 +36,8 @@ class RowSlice(SharedBlock):
 
     No line is read and written in a cycle. A row stalls while a wide access of the other path
     uses its line. A read and a write of rows of one line yield in turn. A lane stalls while a row
-    of the other path uses its line; then rows stall until a lane of the slice is served.
+    of the other path uses its line; then rows stall until a lane of the slice is served. With
+    atomics `locks` hold rows and lanes back, and their writes go before all others.
 
     Parameters
     ----------
@@ -50,6 +55,11 @@ class RowSlice(SharedBlock):
         This and the following only if there are narrow ports.
     lane_requests : In(RequestsSignature(narrow_ports)).array(slice_words)
         Of each subbank.
+    locks : In(LockSignature(slice_words, line_width))
+        This and the following only with atomics.
+    atomic : In(AtomicWriteSignature())
+    writes : Out(StructLayout).array(slice_words)
+        Whether bytes of each subbank are written in this cycle, `valid`, and their `line`.
     """
 
     def __init__(self, config: SharedMemoryPorts):
@@ -67,6 +77,14 @@ class RowSlice(SharedBlock):
         if memory.narrow_ports:
             requests = In(RequestsSignature(memory.narrow_ports)).array(config.slice_words)
             members |= {"lanes": In(LaneAccessSignature(memory)), "lane_requests": requests}
+        if memory.atomics is not None:
+            line_width = exact_log2(memory.lines)
+            written = data.StructLayout({"valid": 1, "line": line_width})
+            members |= {
+                "locks": In(LockSignature(config.slice_words, line_width)),
+                "atomic": In(AtomicWriteSignature()),
+                "writes": Out(written).array(config.slice_words),
+            }
         super().__init__(members)
 
     def build(self, platform):
@@ -84,7 +102,11 @@ class RowSlice(SharedBlock):
                 connect(m, flipped(self.lane_requests[s]), subbank.requests)
         if config.row_ports:
             line_width = exact_log2(config.memory.lines)
-            arbiter_config = RowArbiterConfig(rows=config.row_ports, line_width=line_width)
+            arbiter_config = RowArbiterConfig(
+                rows=config.row_ports,
+                line_width=line_width,
+                words=0 if config.memory.atomics is None else config.slice_words,
+            )
             m.submodules.rows = rows = RowArbiter(arbiter_config)
             connect(m, flipped(self.rows), merge.rows)
             connect(m, flipped(self.row_requests), rows.requests)
@@ -95,8 +117,19 @@ class RowSlice(SharedBlock):
             ]
             if has_lanes:
                 self.report_lanes(m, rows, subbanks)
+            if config.memory.atomics is not None:
+                connect(m, flipped(self.locks), rows.locks)
+        if config.memory.atomics is not None:
+            self.connect_atomics(m, subbanks)
         m.d.comb += self.words.eq(Cat(subbank.word for subbank in subbanks))
         return m
+
+    def connect_atomics(self, m: Module, subbanks: Sequence[Subbank]):
+        """Connect locks and writes of atomics to the subbanks, and report what is written."""
+        for s, subbank in enumerate(subbanks):
+            connect_locks(m, self.locks, subbank.locks, s)
+            connect(m, flipped(self.atomic), subbank.atomic)
+            m.d.comb += self.writes[s].eq(subbank.written)
 
     def report_lanes(self, m: Module, rows: RowArbiter, subbanks: Sequence[Subbank]):
         """Report the accesses of lanes to the arbiter of rows."""

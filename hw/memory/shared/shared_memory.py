@@ -11,6 +11,7 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES, ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
+from ...isa.operations import AtomicOperation
 from ...lib.interfaces.shared_memory import (
     NarrowSignature,
     RowSignature,
@@ -120,6 +121,13 @@ class SharedMemory(SharedBlock):
     word is read and written by accesses of the same cycle. Two wide accesses of one line yield in
     turn, and so do rows, and lanes; others yield to a wide access.
 
+    Atomics of lanes are served as their reads are, but one per bank and cycle, round-robin. They
+    and all other accesses take effect in one order, in that of acceptance. The word of an atomic
+    is not accessed in the next two cycles: one word again and again takes three cycles. Its write
+    goes before all others of the subbank. If it displaces a write, the bank accepts no atomic in
+    the next cycle: a write waits for three of them at most, and starves only if they fill all gaps
+    of wide writes. A reservation ends after `LIFETIME` cycles; `busy` stays set until then.
+
     Parameters
     ----------
     config : SharedMemoryPorts
@@ -129,11 +137,11 @@ class SharedMemory(SharedBlock):
     read_{i} : In(WideReadSignature(memory.port, read_sizes[i]))
     write_{i} : In(WideWriteSignature(memory.port, write_sizes[i]))
     narrow_{n} : In(NarrowSignature(memory.port))
-        The response to a lane's write carries no valid data.
+        The response to a lane's write carries no valid data, nor does that to a store-release.
     row_{n} : In(RowSignature(memory.port, row_bytes))
         Likewise.
     busy : Out(1)
-        A request waits, or a response is in flight.
+        A request waits, a response or an atomic is in flight, or there is a reservation.
     events : Out(shared_events(config))
     """
 
@@ -188,6 +196,8 @@ class SharedMemory(SharedBlock):
             busy.append(self.respond(m, name, self.address_of(name), size, banks))
         self.report_wide(m)
         busy += [self.report(m, kind) for kind in ("narrow", "row") if self.names(kind)]
+        if self.config.memory.atomics is not None:
+            busy += [bank.busy for bank in banks]
         m.d.comb += self.busy.eq(Cat(busy).any())
         return m
 
@@ -239,12 +249,26 @@ class SharedMemory(SharedBlock):
             for number, piece in enumerate(pieces):
                 with m.Case(number) if len(pieces) > 1 else m.Default():
                     m.d.comb += word.eq(piece)
+        if name.startswith("narrow") and self.config.memory.atomics is not None:
+            word = self.answer_conditional(m, name, where, word, banks)
         for stage in range(1, latency):
             delayed = Signal(8 * size, name=f"{name}_word_{stage}", reset_less=True)
             m.d.sync += delayed.eq(word)
             word = delayed
         m.d.comb += [port.response.valid.eq(pending[-1]), port.response.payload.eq(word)]
         return pending.any()
+
+    def answer_conditional(
+        self, m: Module, name: str, where: Value, word: Value, banks: Sequence[Bank]
+    ) -> Value:
+        """Return the word of a lane, replaced by the result of a store-conditional."""
+        request = getattr(self, name).request.payload
+        is_conditional = Signal(name=f"{name}_conditional", reset_less=True)
+        m.d.sync += is_conditional.eq(request.atomic & (request.operation == AtomicOperation.SC))
+        fails = Cat(bank.fails for bank in banks).bit_select(self.bank_of(where), 1)
+        answer = Signal(len(word), name=f"{name}_answer")
+        m.d.comb += answer.eq(Mux(is_conditional, fails, word))
+        return answer
 
     def report_wide(self, m: Module):
         """Drive the events of wide ports."""

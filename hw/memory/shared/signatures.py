@@ -1,5 +1,6 @@
 """Interfaces between the parts of a bank of shared memory."""
 
+from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -8,15 +9,19 @@ from ...config import SharedMemoryConfig
 from .ports import SharedMemoryPorts
 
 __all__ = [
+    "AtomicWriteSignature",
     "FreePathsSignature",
     "LaneAccessSignature",
     "LaneStatusSignature",
+    "LockSignature",
     "RequestsSignature",
     "RowAccessSignature",
     "RowGrantsSignature",
     "SubbankAccessSignature",
     "WideAccessSignature",
     "WideLinesSignature",
+    "connect_locks",
+    "is_locked",
     "row_access",
     "subbank_access",
 ]
@@ -34,6 +39,54 @@ def row_access(config: SharedMemoryPorts) -> data.StructLayout:
         "data": 8 * config.slice_bytes,
         "mask": config.slice_bytes,
     })
+
+
+class LockSignature(wiring.Signature):
+    """Words of a bank, or of a part of it, that only its atomics access in this cycle.
+
+    Parameters
+    ----------
+    words : int
+        Subbanks.
+    line_width : int
+
+    Members
+    -------
+    lock : Out(StructLayout).array(2)
+        ``words`` at ``line``: at most one of the bank, in its subbank.
+    writes : Out(words)
+        The subbank that atomics write: no other write is done there in this cycle.
+    """
+
+    def __init__(self, words: int, line_width: int):
+        lock = data.StructLayout({"words": words, "line": line_width})
+        super().__init__({"lock": Out(lock).array(2), "writes": Out(words)})
+
+
+class AtomicWriteSignature(wiring.Signature):
+    """Word and byte mask that atomics write at the line of the second lock."""
+
+    def __init__(self):
+        super().__init__({"data": Out(32), "mask": Out(4)})
+
+
+def is_locked(locks, line: Value, words: Value | None = None) -> Value:
+    """Return whether a word at a line is locked, of those in `words` if they are given."""
+    return Cat(
+        (lock.words if words is None else lock.words & words).any() & (lock.line == line)
+        for lock in locks.lock
+    ).any()
+
+
+def connect_locks(m: Module, locks, part, number: int) -> None:
+    """Connect the locks of a part: of part `number` if a whole is cut into such parts."""
+    words = len(part.writes)
+    m.d.comb += part.writes.eq(locks.writes.word_select(number, words))
+    for lock, inner in zip(locks.lock, part.lock, strict=True):
+        m.d.comb += [
+            inner.words.eq(lock.words.word_select(number, words)),
+            inner.line.eq(lock.line),
+        ]
 
 
 class WideAccessSignature(wiring.Signature):

@@ -1,15 +1,19 @@
 """Subbank of shared memory: a 1R1W SRAM of words with accesses of its row slice and of lanes."""
 
 from amaranth import *
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
 
 from ...config import SharedMemoryConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.sram import Sram
 from .lane_arbiter import LaneArbiter
 from .signatures import (
+    AtomicWriteSignature,
     FreePathsSignature,
     LaneAccessSignature,
+    LockSignature,
     RequestsSignature,
     SubbankAccessSignature,
 )
@@ -24,7 +28,7 @@ class Subbank(SharedBlock):
     the next. Each path, read and write, does one access per cycle: that of the slice, or one
     lane's if the path is free, round-robin. A lane stalls while the other path accesses the same
     line in this cycle: always behind an access of the slice; of two lanes each yields in turn, so
-    that both proceed.
+    that both proceed. With atomics `locks` hold lanes back, and their writes go before all others.
 
     Parameters
     ----------
@@ -43,6 +47,11 @@ class Subbank(SharedBlock):
         Lanes with an access to this subbank.
     lane_read, lane_write : Out(1)
         A lane's read or write is done in this cycle.
+    locks : In(LockSignature(1, line_width))
+        This and all below only with atomics.
+    atomic : In(AtomicWriteSignature())
+    written : Out(StructLayout)
+        Whether bytes are written in this cycle, `valid`, and their `line`.
     """
 
     def __init__(self, config: SharedMemoryConfig):
@@ -55,6 +64,13 @@ class Subbank(SharedBlock):
                 "requests": In(RequestsSignature(config.narrow_ports)),
                 "lane_read": Out(1),
                 "lane_write": Out(1),
+            }
+        if config.atomics is not None:
+            line_width = exact_log2(config.lines)
+            members |= {
+                "locks": In(LockSignature(1, line_width)),
+                "atomic": In(AtomicWriteSignature()),
+                "written": Out(data.StructLayout({"valid": 1, "line": line_width})),
             }
         super().__init__(members)
 
@@ -72,6 +88,8 @@ class Subbank(SharedBlock):
                 self.lane_write.eq(lane_arbiter.writes),
             ]
             access = lane_arbiter.o
+            if config.atomics is not None:
+                connect(m, flipped(self.locks), lane_arbiter.locks)
         m.submodules.sram = sram = Sram(depth=config.lines, width=32, granularity=8)
         m.d.comb += [
             sram.read.valid.eq(access.read),
@@ -81,4 +99,16 @@ class Subbank(SharedBlock):
             sram.write.data.eq(access.written.data),
             self.word.eq(sram.data),
         ]
+        if config.atomics is not None:
+            self.write_atomics(m, sram.write)
         return m
+
+    def write_atomics(self, m: Module, write):
+        """Replace a write by that of atomics, and report what is written."""
+        with m.If(self.locks.writes):
+            m.d.comb += [
+                write.mask.eq(self.atomic.mask),
+                write.address.eq(self.locks.lock[1].line),
+                write.data.eq(self.atomic.data),
+            ]
+        m.d.comb += [self.written.valid.eq(write.mask.any()), self.written.line.eq(write.address)]

@@ -10,9 +10,9 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter, ArbitrationSignature
-from ...lib.one_hot import one_hot, select
+from ...lib.one_hot import one_hot, select, union
 from .ports import SharedMemoryPorts
-from .signatures import WideAccessSignature
+from .signatures import LockSignature, WideAccessSignature, is_locked
 
 __all__ = ["WideArbiter", "wide_members"]
 
@@ -33,7 +33,8 @@ class WideArbiter(SharedBlock):
 
     Combinational from requests to `ready`. Requesters of one path are served round-robin. If the
     selected read and write access one line, they yield in turn: the loser is served one cycle
-    later.
+    later. With atomics the selected access also waits while a word of it is locked, and with a
+    write while they write one of its subbanks.
 
     Parameters
     ----------
@@ -44,12 +45,22 @@ class WideArbiter(SharedBlock):
     read_{i}, write_{i} : see `wide_members`
     slices : Out(WideAccessSignature(config)).array(config.slices)
         The selected accesses, in each slice of the bank.
+    locks : In(LockSignature(subbanks, line_width))
+        This and the next only with atomics.
+    waits : Out(subbanks)
+        Subbanks of all writes that are requested.
     """
 
     def __init__(self, config: SharedMemoryPorts):
         self.config = config
-        slices = Out(WideAccessSignature(config)).array(config.slices)
-        super().__init__(wide_members(config) | {"slices": slices})
+        memory = config.memory
+        members = {"slices": Out(WideAccessSignature(config)).array(config.slices)}
+        if memory.atomics is not None:
+            members |= {
+                "locks": In(LockSignature(memory.subbanks, exact_log2(memory.lines))),
+                "waits": Out(memory.subbanks),
+            }
+        super().__init__(wide_members(config) | members)
 
     @property
     def reads(self) -> list:
@@ -77,18 +88,24 @@ class WideArbiter(SharedBlock):
             Cat(port.valid for port in self.writes),
         )
         clash, read_first, reading, writing = Signal(), Signal(), Signal(), Signal()
+        can_read, can_write, changes = reads.any(), writes.any(), clash
+        if self.config.memory.atomics is not None:
+            read_locked, write_locked = self.find_locked(m, reader.grant, writer.grant)
+            can_read, can_write = can_read & ~read_locked, can_write & ~write_locked
+            # The one that has the turn keeps it while it waits for an atomic.
+            changes = clash & ~Mux(read_first, read_locked, write_locked)
         m.d.comb += [
             reader.requests.eq(reads),
             writer.requests.eq(writes),
             clash.eq(self.collide(reader.grant, writer.grant)),
-            reading.eq(reads.any() & ~(clash & ~read_first)),
-            writing.eq(writes.any() & ~(clash & read_first)),
+            reading.eq(can_read & ~(clash & ~read_first)),
+            writing.eq(can_write & ~(clash & read_first)),
             reader.accept.eq(reading),
             writer.accept.eq(writing),
             *(port.ready.eq(reader.grant[i] & reading) for i, port in enumerate(self.reads)),
             *(port.ready.eq(writer.grant[i] & writing) for i, port in enumerate(self.writes)),
         ]
-        with m.If(clash):
+        with m.If(changes):
             m.d.sync += read_first.eq(~read_first)
         for number, part in enumerate(self.slices):
             m.d.comb += [
@@ -122,6 +139,31 @@ class WideArbiter(SharedBlock):
             for line in read_lines
         ]
         return (reads & Cat(collisions)).any()
+
+    def find_locked(self, m: Module, read_grant: Value, write_grant: Value) -> tuple[Value, Value]:
+        """Return whether atomics hold the selected read and write back; report waiting writes."""
+        locked: dict[str, list[Value]] = {"read": [], "write": []}
+        waits: list[Value] = [C(0, self.config.memory.subbanks)]
+        for kind, ports, sizes in (
+            ("read", self.reads, self.config.read_sizes),
+            ("write", self.writes, self.config.write_sizes),
+        ):
+            for i, (port, size) in enumerate(zip(ports, sizes, strict=True)):
+                address = port.payload if kind == "read" else port.payload.address
+                places = self.places(m, f"locked_{kind}_{i}", address, size)
+                words = Cat(place.replicate(size // WORD_BYTES) for place in places)
+                is_held = is_locked(self.locks, self.line_of(address), words)
+                if kind == "write":
+                    is_held = is_held | (self.locks.writes & words).any()
+                    waits.append(Mux(port.valid, words, 0))
+                locked[kind].append(is_held)
+        m.d.comb += self.waits.eq(union(waits))
+        read_locked, write_locked = Signal(), Signal()
+        m.d.comb += [
+            read_locked.eq((read_grant & Cat(locked["read"])).any()),
+            write_locked.eq((write_grant & Cat(locked["write"])).any()),
+        ]
+        return read_locked, write_locked
 
     def choose_read(self, m: Module, grant: Value) -> tuple[Value, Signal]:
         """Return the line of the granted read, and its subbanks."""

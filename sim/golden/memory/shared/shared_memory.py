@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from .....hw.config import WORD_BYTES, SharedMemoryConfig
 from .....hw.memory.shared.shared_memory import SharedMemoryPorts
+from .shared_atomics import SharedAtomics
 
 __all__ = ["SharedMemoryModel", "conflict_degree", "cycles_of_wide_accesses", "port_sizes"]
 
@@ -37,7 +38,8 @@ class SharedMemoryModel:
     """Contents of shared memory, with the sequential semantics of accepted accesses.
 
     Accesses are applied in the order of acceptance. In one cycle reads are applied first; the
-    hardware accepts no accesses whose results would differ.
+    hardware accepts no accesses whose results would differ. Reservations depend on cycles: with
+    atomics each one ends with `end_cycle`.
 
     Parameters
     ----------
@@ -46,11 +48,19 @@ class SharedMemoryModel:
     fill : int
         Initial value of every byte.
 
+    Attributes
+    ----------
+    atomics : SharedAtomics or None
+        Execution of atomics, if there are any.
+
     """
 
     def __init__(self, config: SharedMemoryPorts, fill: int = 0):
         self.config = config
         self.contents = bytearray([fill]) * config.memory.size
+        self.atomics = None
+        if config.memory.atomics is not None:
+            self.atomics = SharedAtomics(config, self.read_word, self.store_word)
 
     def read(self, address: int, size: int) -> int:
         """Return `size` bytes at `address`, a multiple of `size`, as a little-endian number."""
@@ -60,10 +70,36 @@ class SharedMemoryModel:
 
     def write(self, address: int, size: int, value: int, mask: int) -> None:
         """Write the bytes of `value` that have their bit set in `mask`."""
+        self.store(address, size, value, mask)
+        if self.atomics is not None:
+            self.atomics.written |= {
+                address + byte // WORD_BYTES * WORD_BYTES for byte in range(size) if mask >> byte & 1
+            }
+
+    def store(self, address: int, size: int, value: int, mask: int) -> None:
+        """Change the contents."""
         self.read(address, size)
         for byte in range(size):
             if mask >> byte & 1:
                 self.contents[address + byte] = value >> 8 * byte & 0xFF
+
+    def read_word(self, address: int) -> int:
+        """Return the word at an address."""
+        return self.read(address, WORD_BYTES)
+
+    def store_word(self, address: int, value: int, mask: int) -> None:
+        """Change a word by an atomic, which ends reservations later."""
+        self.store(address, WORD_BYTES, value, mask)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an atomic is in progress, or there is a reservation."""
+        return self.atomics is not None and self.atomics.busy
+
+    def end_cycle(self) -> None:
+        """End a cycle."""
+        if self.atomics is not None:
+            self.atomics.end_cycle()
 
     def bank(self, address: int) -> int:
         """Return the bank that holds `address`."""
