@@ -109,7 +109,10 @@ class Bank(SharedBlock):
             for s in range(words):
                 lane_waits = row_slice.lane_requests[s].writes.any()
                 waits.append(wide.waits[number * words + s] | row_waits | lane_waits)
+        # Not by the grants of ports, which are known later.
+        turn = atomics.lanes.turn & atomics.lanes.requests
         m.d.comb += [
+            atomics.lanes.done.eq(Cat((one.grants & turn).any() for one in lanes.requests)),
             lanes.turn.eq(atomics.lanes.turn),
             atomics.line.eq(self.line),
             atomics.waits.eq(Cat(waits)),

@@ -3,13 +3,12 @@
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
 from ...config import WORD_BYTES
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import AtomicOperation
 from ...lib.arbiter import round_robin
 from ...lib.one_hot import one_hot, select
 from ..atomic.atomic_pipeline import AtomicPipeline, atomic_layout
@@ -43,8 +42,8 @@ class AtomicLanesSignature(wiring.Signature):
     -------
     requests : Out(narrow_ports)
         Ports with an atomic.
-    grants : In(narrow_ports)
-        Ports whose access is done in this cycle.
+    done : Out(subbanks)
+        Subbanks in which the atomic that has the turn is done in this cycle.
     turn : In(narrow_ports)
         The port whose atomic may be done in this cycle, one-hot, or none.
     lane : Out(atomic_layout(…)).array(narrow_ports)
@@ -54,7 +53,7 @@ class AtomicLanesSignature(wiring.Signature):
         ports = config.memory.narrow_ports
         super().__init__({
             "requests": Out(ports),
-            "grants": In(ports),
+            "done": Out(config.memory.subbanks),
             "turn": In(ports),
             "lane": Out(atomic_layout(reservation_config(config))).array(ports),
         })
@@ -112,17 +111,13 @@ class BankAtomics(SharedBlock):
         lanes, subbanks = self.lanes, self.config.memory.subbanks
         m.submodules.pipeline = pipeline = AtomicPipeline(reservation_config(self.config))
         turn, displaced = Signal(len(lanes.requests), init=1), Signal()
-        accepted = Signal()
-        m.d.comb += [
-            lanes.turn.eq(Mux(displaced, 0, turn)),
-            accepted.eq((lanes.grants & lanes.turn & lanes.requests).any()),
-        ]
-        self.pass_turn(m, turn, accepted)
+        m.d.comb += lanes.turn.eq(Mux(displaced, 0, turn))
+        self.pass_turn(m, turn, lanes.done.any())
         m.d.sync += displaced.eq((self.locks.writes & self.waits).any())
         m.d.comb += [
             pipeline.i.valid.eq((lanes.requests & lanes.turn).any()),
             pipeline.i.payload.eq(select(turn, [Value.cast(lane) for lane in lanes.lane])),
-            pipeline.free.eq(accepted.replicate(subbanks)),
+            pipeline.free.eq(lanes.done),
             pipeline.writes.eq(self.writes),
             self.fails.eq(pipeline.result[0]),
             self.busy.eq(pipeline.busy),
@@ -147,13 +142,12 @@ class BankAtomics(SharedBlock):
 
     def pass_turn(self, m: Module, turn: Signal, accepted: Value):
         """Pass the turn to another port with an atomic."""
-        requests = self.lanes.requests
-        if len(requests) == 1:
+        if len(turn) == 1:
             return
-        others, passes = Signal.like(requests), Signal()
+        others, passes = Signal(len(turn)), Signal()
         m.d.comb += [
-            others.eq(requests & ~turn),
-            passes.eq(others.any() & (accepted | ~(requests & turn).any())),
+            others.eq(self.lanes.requests & ~turn),
+            passes.eq(others.any() & (accepted | ~(self.lanes.requests & turn).any())),
         ]
         grant = round_robin(m, others, passes, "turn")
         with m.If(passes):
@@ -168,7 +162,6 @@ class BankAtomics(SharedBlock):
         offset_width = exact_log2(config.memory.line_bytes)
         m.d.comb += [
             lanes.requests[number].eq(port.valid & request.atomic),
-            lanes.grants[number].eq(port.ready),
             lane.column.eq(request.address[exact_log2(WORD_BYTES) : offset_width]),
             lane.line.eq(request.address[offset_width:]),
             lane.operation.eq(request.operation),

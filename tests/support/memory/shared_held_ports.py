@@ -11,6 +11,7 @@ from spica.hw.lib.interfaces.shared_memory import (
     RowSignature,
     WideReadSignature,
     WideWriteSignature,
+    atomic_fields,
 )
 from spica.hw.memory.shared.shared_memory import SharedMemory, SharedMemoryPorts, shared_events
 from spica.sim.golden.memory.shared.shared_memory import port_sizes
@@ -31,7 +32,7 @@ class HeldPorts(wiring.Component):
     Members
     -------
     {port}_wish, {port}_address, {port}_write, {port}_data, {port}_mask : In
-        For each port, the fields of its requests.
+        For each port, the fields of its requests, with atomics also `atomic_fields`.
     done : Out(ports)
         A bit for each port: its request is served.
     {port}_answer, {port}_word : Out(1), Out(8 * size)
@@ -59,6 +60,9 @@ class HeldPorts(wiring.Component):
                 members |= {f"{name}_data": In(8 * size), f"{name}_mask": In(size)}
             if not name.startswith("write"):
                 members |= {f"{name}_answer": Out(1), f"{name}_word": Out(8 * size)}
+            if name.startswith("narrow"):
+                fields = atomic_fields(memory.port.owner_width)
+                members |= {f"{name}_{key}": In(shape) for key, shape in fields.items()}
         events = shared_events(config).size
         members |= {"done": Out(len(self.sizes)), "events": Out(events), "busy": Out(1)}
         super().__init__(members)

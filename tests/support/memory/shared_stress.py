@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spica.hw.isa.operations import AtomicOperation
 from spica.hw.memory.shared.shared_memory import SharedMemoryPorts
 from spica.sim.engine.block_bench import BlockBench
+from spica.sim.golden.memory.shared.shared_atomics import Atomic
 from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
 from support.alike import require_alike
 from support.memory.shared_acceptance import Acceptance, Access
@@ -22,13 +24,31 @@ class Wishes:
     """Accesses that a port wishes to do, by cycle.
 
     `address` has one entry per cycle, -1 for none; `write` marks writes. `data`, uint8 of
-    (cycles, size), and `mask`, bool of the same shape, apply to writes only.
+    (cycles, size), and `mask`, bool of the same shape, apply to writes and atomics only.
+    `operation` has an `AtomicOperation` for each atomic, else -1, with `expected` and `owner`.
     """
 
     address: np.ndarray
     write: np.ndarray | bool = False
     data: np.ndarray | None = None
     mask: np.ndarray | None = None
+    operation: np.ndarray | None = None
+    expected: np.ndarray | None = None
+    owner: np.ndarray | None = None
+
+    def atomic(self, cycle: int, access: Access) -> Atomic:
+        """Return the atomic of a cycle, of which `access` has address, mask and operand."""
+        assert self.operation is not None
+        assert self.expected is not None
+        assert self.owner is not None
+        return Atomic(
+            address=access.address,
+            operation=AtomicOperation(int(self.operation[cycle])),
+            mask=access.mask,
+            data=access.data,
+            expected=int(self.expected[cycle]),
+            owner=int(self.owner[cycle]),
+        )
 
 
 @dataclass
@@ -40,6 +60,8 @@ class StressRun:
     longest_wait: Counter[str] = field(default_factory=Counter)
     #: Cycle of acceptance of each access, by port.
     accepted: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    #: Results of store-conditionals: how many wrote, 0, and how many did not, 1.
+    conditional: Counter[int] = field(default_factory=Counter)
 
 
 class SharedStress:
@@ -74,9 +96,9 @@ class SharedStress:
     def start(self) -> None:
         """Reset the memory, and fill it with random bytes."""
         self.bench.reset()
-        self.acceptance = Acceptance(self.config)
-        self.sizes = self.acceptance.sizes
         self.model = SharedMemoryModel(self.config)
+        self.acceptance = Acceptance(self.config, self.model.atomics)
+        self.sizes = self.acceptance.sizes
         self.offered: dict[str, Access] = {}
         self.counted = Counter[str]()
         self.due: dict[int, dict[str, int | None]] = defaultdict(dict)
@@ -90,7 +112,8 @@ class SharedStress:
         """Run one cycle for each wish, and further cycles until all accesses are done; check."""
         cycles = max(len(port_wishes.address) for port_wishes in wishes.values())
         # The last accesses of all ports are done within this many further cycles.
-        total = cycles + 4 * len(self.sizes) + self.config.memory.read_latency
+        slowest = 4 if self.config.memory.atomics is None else 32
+        total = cycles + slowest * len(self.sizes) + self.config.memory.read_latency
         inputs: dict[str, Any] = {}
         for name, port_wishes in wishes.items():
             inputs |= port_inputs(name, port_wishes, total, self.sizes[name])
@@ -111,11 +134,14 @@ class SharedStress:
             )
             for cycle in np.flatnonzero(port_wishes.address >= 0).tolist():
                 access = Access(address[cycle], write[cycle])
-                if write[cycle]:
+                is_atomic = port_wishes.operation is not None and port_wishes.operation[cycle] >= 0
+                if write[cycle] or is_atomic:
                     assert data is not None
                     assert mask is not None
                     access.data = int.from_bytes(data[cycle].tobytes(), "little")
                     access.mask = mask[cycle]
+                if is_atomic:
+                    access.atomic = port_wishes.atomic(cycle, access)
                 wished[cycle][name] = access
         return wished
 
@@ -132,14 +158,14 @@ class SharedStress:
             self.acceptance.check(self.offered, accepted)
             require_alike(events[cycle], self.events(accepted), "events of cycle", cycle)
             due = self.due.pop(cycle, {})
-            is_busy = bool(self.offered or due or self.due or self.counted)
+            is_busy = bool(self.offered or due or self.due or self.counted or self.model.busy)
             require_alike(busy[cycle], is_busy, "busy in cycle", cycle)
             for name in self.readers:
                 require_alike(answers[name][cycle], name in due, name, "valid in cycle", cycle)
                 if due.get(name) is not None:
                     require_alike(words[name][cycle], due[name], name, "in cycle", cycle)
             self.count(accepted)
-            self.accept(cycle, accepted)
+            self.accept(cycle, accepted, run)
             for name in accepted:
                 run.accepted[name].append(cycle)
                 del self.offered[name]
@@ -157,18 +183,29 @@ class SharedStress:
         """Ports with responses."""
         return [name for name in self.sizes if not name.startswith("write")]
 
-    def accept(self, cycle: int, accepted: list[str]) -> None:
-        """Apply the accepted accesses, reads first."""
+    def accept(self, cycle: int, accepted: list[str], run: StressRun) -> None:
+        """Apply the accepted accesses: reads, atomics, writes."""
         accesses = [(name, self.offered[name], self.sizes[name]) for name in accepted]
         due = self.due[cycle + self.config.memory.read_latency] if accesses else {}
         for name, access, size in accesses:
-            if not name.startswith("write"):
+            if not name.startswith("write") and access.atomic is None:
                 due[name] = None if access.write else self.model.read(access.address, size)
+        for name, access, _ in accesses:
+            if access.atomic is not None:
+                due[name] = result = self.execute(name, access.atomic)
+                if access.atomic.operation == AtomicOperation.SC:
+                    run.conditional[result or 0] += 1
         if not due:
             self.due.pop(cycle + self.config.memory.read_latency, None)
         for _, access, size in accesses:
             if access.write:
                 self.model.write(access.address, size, access.data, access.mask)
+        self.model.end_cycle()
+
+    def execute(self, name: str, atomic: Atomic) -> int | None:
+        """Execute an atomic of a port on the model; return its result."""
+        assert self.model.atomics is not None
+        return self.model.atomics.execute(int(name.partition("_")[2]), atomic)
 
     def count(self, accepted: list[str]) -> None:
         """Count the accesses of lanes and rows, which are reported a cycle later."""
@@ -216,6 +253,13 @@ def port_inputs(name: str, wishes: Wishes, cycles: int, size: int) -> dict[str, 
         data[:count], mask[:count, :size] = wishes.data, wishes.mask
         inputs[f"{name}_data"] = as_input(data)
         inputs[f"{name}_mask"] = as_input(np.packbits(mask, axis=1, bitorder="little"))
+    if wishes.operation is not None:
+        fields = {"operation": wishes.operation, "expected": wishes.expected, "owner": wishes.owner}
+        for key, values in fields.items():
+            inputs[f"{name}_{key}"] = np.zeros(cycles, np.uint32)
+            inputs[f"{name}_{key}"][:count] = np.maximum(values, 0)
+        inputs[f"{name}_atomic"] = np.zeros(cycles, np.uint8)
+        inputs[f"{name}_atomic"][:count] = wishes.operation >= 0
     return inputs
 
 

@@ -73,7 +73,9 @@ class SharedMemoryModel:
         self.store(address, size, value, mask)
         if self.atomics is not None:
             self.atomics.written |= {
-                address + byte // WORD_BYTES * WORD_BYTES for byte in range(size) if mask >> byte & 1
+                address + byte // WORD_BYTES * WORD_BYTES
+                for byte in range(size)
+                if mask >> byte & 1
             }
 
     def store(self, address: int, size: int, value: int, mask: int) -> None:
