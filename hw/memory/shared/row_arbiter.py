@@ -99,8 +99,8 @@ class RowArbiter(SharedBlock):
         may_read, may_write = ~wide.read, ~wide.write
         if self.config.words:
             may_read = may_read & ~is_locked(self.locks, read_line)
-            may_write = may_write & ~is_locked(self.locks, write_line)
-            may_write = may_write & ~self.locks.writes.any()
+            is_written = self.locks.writes.any()
+            may_write = may_write & ~is_locked(self.locks, write_line) & ~is_written
         m.d.comb += [
             reader.requests.eq(requests.reads),
             writer.requests.eq(requests.writes),
