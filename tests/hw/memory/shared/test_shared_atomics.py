@@ -169,7 +169,9 @@ def test_a_bank_does_an_atomic_per_cycle_and_one_word_in_three(latency, ports, w
         await driver.run(ctx, 5, narrow_0=[store(4 * n, 0) for n in range(4)])
         start = driver.cycle
         streams = {
-            f"narrow_{port}": [atomic(ADD, 4 * ((n + port) % words), 1) for n in range(count)]
+            f"narrow_{port}": [
+                atomic(ADD, 4 * ((ports * n + port) % words), 1) for n in range(count)
+            ]
             for port in range(ports)
         }
         driver.accepted = {}
@@ -178,6 +180,8 @@ def test_a_bank_does_an_atomic_per_cycle_and_one_word_in_three(latency, ports, w
         # The turn may have to come to the first port.
         assert cycles[0] <= start + 1
         assert [b - a for a, b in pairwise(cycles)] == [interval] * (ports * count - 1)
+        for accepted in driver.accepted.values():
+            assert {b - a for a, b in pairwise(accepted)} == {ports * interval}
         driver.responses = {}
         await driver.run(ctx, 8 + latency, narrow_0=[load(4 * n) for n in range(words)])
         assert sum(driver.responses["narrow_0"][-words:]) == ports * count
