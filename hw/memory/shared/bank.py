@@ -76,6 +76,8 @@ class Bank(SharedBlock):
             connect(m, lanes.access, *(row_slice.lanes for row_slice in slices))
             for s, requests in enumerate(lanes.requests):
                 connect(m, requests, slices[s // words].lane_requests[s % words])
+            if config.memory.atomics is not None:
+                self.add_atomics(m, wide, lanes, slices)
         if self.rows:
             m.submodules.rows = rows = RowCrossbar(config)
             for name in self.rows:
@@ -84,8 +86,6 @@ class Bank(SharedBlock):
             for row_slice, requests in zip(slices, rows.requests, strict=True):
                 connect(m, requests, row_slice.row_requests)
         m.d.comb += self.line.eq(Cat(row_slice.words for row_slice in slices))
-        if config.memory.atomics is not None:
-            self.add_atomics(m, wide, lanes, slices)
         return m
 
     def add_atomics(
