@@ -4,17 +4,20 @@ from types import SimpleNamespace
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..config import AxiConfig
+from ..isa.operations import AtomicOperation
 
 __all__ = [
     "BURST_INCR",
     "RESPONSE_OKAY",
+    "WORD",
     "Axi4LiteSignature",
     "Axi4Signature",
+    "atomic_user_layout",
     "channel",
     "master_of",
     "whole_beats",
@@ -24,6 +27,19 @@ BURST_INCR = 0b01
 CACHE_BUFFERABLE = 0b0011
 RESPONSE_OKAY = 0b00
 RESPONSE_SLAVE_ERROR = 0b10
+#: Bits of the result of an atomic.
+WORD = 32
+
+
+def atomic_user_layout(owner_width: int) -> data.StructLayout:
+    """Return the layout of AWUSER: whether a write burst is an atomic, and its operation and owner.
+
+    An atomic is a burst of one beat. Its operand is at its word, with the strobes of its bytes;
+    the value that a compare-and-swap expects is in the neighbouring word (address xor 4), without
+    strobes. BUSER returns the old word, or of a store-conditional 0 if it writes, else 1. The
+    owner of a reservation is one of those with the same id.
+    """
+    return data.StructLayout({"atomic": 1, "operation": AtomicOperation, "owner": owner_width})
 
 
 def channel(axi: Any, prefix: str) -> SimpleNamespace:
@@ -61,13 +77,23 @@ class Axi4Signature(wiring.Signature):
     ----------
     address_width, data_width, id_width : int
         Bits of an address, a beat and an ID.
+    owner_width : int or None
+        With atomics, the bits of an owner: adds `awuser` (`atomic_user_layout`) and `buser`.
 
     """
 
-    def __init__(self, *, address_width: int, data_width: int, id_width: int):
+    def __init__(
+        self,
+        *,
+        address_width: int,
+        data_width: int,
+        id_width: int,
+        owner_width: int | None = None,
+    ):
         self.address_width = address_width
         self.data_width = data_width
         self.id_width = id_width
+        self.owner_width = owner_width
         address = {
             "id": Out(id_width),
             "addr": Out(address_width),
@@ -101,6 +127,8 @@ class Axi4Signature(wiring.Signature):
             "rvalid": In(1),
             "rready": Out(1),
         }
+        if owner_width is not None:
+            members |= {"awuser": Out(atomic_user_layout(owner_width)), "buser": In(WORD)}
         super().__init__(members)
 
 

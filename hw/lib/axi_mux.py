@@ -1,7 +1,7 @@
 """AXI4 multiplexer: several masters at one slave."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth import *
@@ -10,8 +10,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config.checks import require_integer, require_power_of_two
+from ..config.parts import OPTIONAL
 from ..emit.shared_block import SharedBlock
-from .axi import Axi4Signature, channel, whole_beats
+from .axi import Axi4Signature, atomic_user_layout, channel, whole_beats
 from .merge import Merge
 from .streams import Queue
 
@@ -31,17 +32,22 @@ class AxiMuxConfig:
         Bits of the ids of each master, one or more masters.
     data_width : int
         Bits of a beat.
+    owner_width : int or None
+        Bits of the owner of an atomic; None without atomics.
 
     """
 
     id_widths: tuple[int, ...]
     data_width: int
+    owner_width: int | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self):
         require_integer("masters", len(self.id_widths), 1, 256)
         require_power_of_two("data_width", self.data_width, 32, 1024)
         for width in self.id_widths:
             require_integer("each of id_widths", width, 1, 16)
+        if self.owner_width is not None:
+            require_integer("owner_width", self.owner_width, 0, 16)
 
     @property
     def sources(self) -> int:
@@ -65,7 +71,12 @@ class AxiMuxConfig:
 
     def signature(self, id_width: int) -> Axi4Signature:
         """Return the AXI4 signature with ids of `id_width` bits."""
-        return Axi4Signature(address_width=32, data_width=self.data_width, id_width=id_width)
+        return Axi4Signature(
+            address_width=32,
+            data_width=self.data_width,
+            id_width=id_width,
+            owner_width=self.owner_width,
+        )
 
 
 class AxiMux(SharedBlock):
@@ -75,7 +86,8 @@ class AxiMux(SharedBlock):
     cycle and channel. Write data follows in the order of the bursts, from the cycle after a burst
     left. Read data and responses pass combinationally; `rready` and `bready` are those of the
     addressed master. All bursts must be incrementing, of whole beats. Responses to one id of one
-    master are in order if the slave keeps those of an id in order.
+    master are in order if the slave keeps those of an id in order. The user bits of atomics pass
+    unchanged; the master's number makes an owner unique among masters.
 
     Parameters
     ----------
@@ -98,6 +110,11 @@ class AxiMux(SharedBlock):
         )
 
     @property
+    def has_atomics(self) -> bool:
+        """Whether write bursts and their responses carry user bits."""
+        return self.config.owner_width is not None
+
+    @property
     def inputs(self) -> list:
         """The ports of the masters, whose ids differ in width."""
         return [getattr(self, f"i_{k}") for k in range(self.config.sources)]
@@ -110,8 +127,8 @@ class AxiMux(SharedBlock):
         self.pass_addresses(m, "ar", sources, None)
         self.pass_addresses(m, "aw", sources, order)
         self.pass_data(m, sources, order)
-        for letter, fields in (("r", ("data", "resp", "last")), ("b", ("resp",))):
-            self.pass_back(m, letter, fields, sources)
+        self.pass_back(m, "r", ("data", "resp", "last"), sources)
+        self.pass_back(m, "b", ("resp", "user") if self.has_atomics else ("resp",), sources)
         valids = [valid for s in sources for valid in (s.arvalid, s.awvalid, s.wvalid)]
         o = self.o
         m.d.comb += self.busy.eq(
@@ -121,7 +138,11 @@ class AxiMux(SharedBlock):
 
     def pass_addresses(self, m: Module, letter: str, sources: Sequence[Any], order: Queue | None):
         """Merge bursts round-robin, and queue the source of each write's data."""
-        layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
+        fields = {"id": self.config.id_width, "addr": 32, "len": 8}
+        carries_user = letter == "aw" and self.has_atomics
+        if carries_user:
+            fields["user"] = atomic_user_layout(self.config.owner_width)
+        layout = data.StructLayout(fields)
         m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
         for i, source in zip(merge.i, sources, strict=True):
             its = channel(source, letter)
@@ -132,6 +153,8 @@ class AxiMux(SharedBlock):
                 i.payload.addr.eq(its.addr),
                 i.payload.len.eq(its.len),
             ]
+            if carries_user:
+                m.d.comb += i.payload.user.eq(its.user)
         burst, room = merge.o.payload, C(1, 1) if order is None else order.i.ready
         o = channel(self.o, letter)
         m.d.comb += [
@@ -142,6 +165,8 @@ class AxiMux(SharedBlock):
             o.valid.eq(merge.o.valid & room),
             merge.o.ready.eq(o.ready & room),
         ]
+        if carries_user:
+            m.d.comb += o.user.eq(burst.payload.user)
         if order is not None:
             m.d.comb += [
                 order.i.valid.eq(merge.o.valid & o.ready),

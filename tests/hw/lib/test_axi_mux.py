@@ -11,11 +11,12 @@ from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.lib.axi_mux import AxiMux, AxiMuxConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.memory.axi_memory import AxiMemory
-from support.memory.axi_wires import BACK, FORWARD, PAYLOADS, AxiWires
+from support.memory.axi_wires import BACK, FORWARD, AxiWires
 from support.packing import Together
 
 CONFIG = AxiMuxConfig(id_widths=(4, 2, 3), data_width=64)
 ONE = AxiMuxConfig(id_widths=(2,), data_width=64)
+USERS = AxiMuxConfig(id_widths=(4, 2, 3), data_width=64, owner_width=6)
 BEAT_BYTES = 8
 
 
@@ -45,6 +46,10 @@ class Source:
         self.beats: deque = deque()  # write data not yet offered
         self.expected: dict[tuple, deque] = {}  # expected responses in order, by (channel, id)
 
+    def user(self, seed: int) -> tuple[int, ...]:
+        """Return the user bits of an address or a response, if there are any."""
+        return (user_of(seed),) if "awuser" in self.wires.driven else ()
+
     @property
     def idle(self) -> bool:
         pending = any(self.expected.values())
@@ -58,14 +63,15 @@ class Source:
                 self.left[channel] -= 1
                 name, length = rng.randrange(self.ids), rng.randrange(4)
                 address = rng.randrange(1 << 20) * 64 | self.number << 28
-                self.offers[channel] = (name, address, length, size, BURST_INCR)
+                user = self.user(address) if channel == "aw" else ()
+                self.offers[channel] = (name, address, length, size, BURST_INCR, *user)
                 beats_back = self.expected.setdefault((back, name), deque())
                 beats = [(address + BEAT_BYTES * n, n == length) for n in range(length + 1)]
                 code = response(address, channel == "aw")
                 if channel == "ar":
                     beats_back += [(value, code, last) for value, last in beats]
                 else:
-                    beats_back.append((code,))
+                    beats_back.append((code, *self.user(~address)))
                     self.beats += [(value, value & 0xFF, last) for value, last in beats]
         if self.offers["w"] is None and self.beats and rng.random() < 0.7:
             self.offers["w"] = self.beats.popleft()
@@ -73,7 +79,7 @@ class Source:
         for channel in FORWARD:
             offer = self.offers[channel]
             values[f"{channel}valid"] = int(offer is not None)
-            values |= dict(zip(PAYLOADS[channel], offer or (), strict=False))
+            values |= dict(zip(self.wires.payloads[channel], offer or (), strict=False))
         self.wires.driven |= values
 
     def take(self, values):
@@ -83,8 +89,15 @@ class Source:
                 self.offers[channel] = None
         for channel in BACK:
             if self.wires.moved(channel, seen):
-                name, *got = (seen[member] for member in PAYLOADS[channel])
-                assert tuple(got) == self.expected[channel, name].popleft()
+                name, *got = (seen[member] for member in self.wires.payloads[channel])
+                expected = self.expected[channel, name].popleft()
+                refused = channel == "b" and expected[0] != RESPONSE_OKAY
+                assert tuple(got[:1] if refused else got) == (expected[:1] if refused else expected)
+
+
+def user_of(seed: int) -> int:
+    """Return user bits that depend on all bits of a number."""
+    return seed * 0x9E37_79B1 >> 8 & 0xFFF
 
 
 class Addresses:
@@ -97,13 +110,21 @@ class Addresses:
         assert value == address, "data of another burst"
         assert mask == value & 0xFF
 
+    def does(self, user: int, beats: list[tuple[int, int, int]]) -> int:
+        """Write the beats of a burst with user bits; return those of its response."""
+        for address, value, mask in beats:
+            self.write_masked(address, value, mask, BEAT_BYTES)
+        first = beats[0][0] if beats else 0
+        assert not beats or user == user_of(first), "user bits of another burst"
+        return user_of(~first)
+
 
 def response(address: int, is_write: bool) -> int:
     """Refuse an eighth of the bursts."""
     return RESPONSE_SLAVE_ERROR if address >> 6 & 7 == 7 else RESPONSE_OKAY
 
 
-@pytest.mark.parametrize("config", [CONFIG, ONE])
+@pytest.mark.parametrize("config", [CONFIG, ONE, USERS])
 @pytest.mark.quick(1)
 def test_all_get_what_is_theirs(config):
     rng = random.Random(7)
@@ -111,8 +132,9 @@ def test_all_get_what_is_theirs(config):
     ports = dut.inputs
     sources = [Source(port, k, config.id_widths[k], rng, 60) for k, port in enumerate(ports)]
     memory = AxiMemory(
-        dut.o, Addresses(), rng, stall=0.3, jitter=3, reorders=True, response=response
-    )
+        dut.o, Addresses(), rng, stall=0.3, jitter=3, reorders=True, response=response,
+        does=Addresses().does if config.owner_width else None,
+    )  # fmt: skip
     top = Module()
     top.submodules.dut = EnableInserter(dut.busy)(dut)
 

@@ -66,6 +66,9 @@ class AxiMemory:
         Whether each written beat must have a strobe.
     prompt : bool
         Whether the master must accept a write response at once.
+    does : callable or None
+        Does a write, given AWUSER and the address, value and strobes of each beat without an error,
+        and returns BUSER; None to write them to `memory`.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class AxiMemory:
         outstanding: int = 256,
         whole_writes: bool = False,
         prompt: bool = False,
+        does: Callable[[int, list[tuple[int, int, int]]], int] | None = None,
     ):
         self.wires = AxiWires(axi, FORWARD, BACK)
         self.samples, self.drives = self.wires.samples, self.wires.drives
@@ -105,12 +109,14 @@ class AxiMemory:
         self.block, self.index, self.masters = block, index, masters
         self.ids, self.outstanding = ids, outstanding
         self.whole_writes, self.prompt = whole_writes, prompt
+        self.does = does or self.write
         self.now = 0
         self.reads: list[Beat] = []  # beats to be answered
-        self.bursts: deque = deque()  # (id, address, beats) without all their beats
+        self.bursts: deque = deque()  # (id, address, beats, user) without all their beats
         self.beats: deque = deque()  # (value, strobes, last) without their burst
-        self.writes: list = []  # (id, [(address, value, strobes), …], due) without effect yet
-        self.replies: deque = deque()  # (id, response)
+        # (id, [(address, value, strobes), …], due, user) without effect yet
+        self.writes: list = []
+        self.replies: deque = deque()  # (id, response, user)
         self.bursts_read: list[tuple[int, int]] = []
         self.bursts_written: list[tuple[int, int, int]] = []
 
@@ -131,7 +137,8 @@ class AxiMemory:
             self.take_read(seen)
         if wires.moved("aw", seen):
             self.check_burst("aw", seen)
-            self.bursts.append((seen["awid"], seen["awaddr"], seen["awlen"] + 1))
+            user = seen.get("awuser", 0)
+            self.bursts.append((seen["awid"], seen["awaddr"], seen["awlen"] + 1, user))
         if wires.moved("w", seen):
             self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
         self.begin_writes()
@@ -165,7 +172,7 @@ class AxiMemory:
     def begin_writes(self):
         """Begin the writes whose beats have all arrived."""
         while self.bursts and len(self.beats) >= self.bursts[0][2]:
-            name, address, count = self.bursts.popleft()
+            name, address, count, user = self.bursts.popleft()
             values, written = [], 0
             for number in range(count):
                 value, strobes, last = self.beats.popleft()
@@ -173,7 +180,7 @@ class AxiMemory:
                 assert strobes or not self.whole_writes, "a beat without a strobe"
                 values.append((address + number * self.beat_bytes, value, strobes))
                 written += strobes.bit_count()
-            self.writes.append((name, values, self.due()))
+            self.writes.append((name, values, self.due(), user))
             self.bursts_written.append((address, count, written))
 
     def due(self) -> int:
@@ -189,17 +196,22 @@ class AxiMemory:
                 beat.code = self.response(beat.address, False)
         blocked = set()
         for write in list(self.writes):
-            name, values, due = write
+            name, values, due, user = write
             queue = name if self.reorders else 0
             if queue in blocked or due > self.now:
                 blocked.add(queue)
                 continue
             self.writes.remove(write)
             codes = [self.response(at, True) for at, *_ in values]
-            for (at, value, strobes), code in zip(values, codes, strict=True):
-                if code == RESPONSE_OKAY:
-                    self.memory.write_masked(at, value, strobes, size)
-            self.replies.append((name, max(codes)))
+            beats = zip(values, codes, strict=True)
+            result = self.does(user, [beat for beat, code in beats if code == RESPONSE_OKAY])
+            self.replies.append((name, max(codes), result))
+
+    def write(self, user: int, beats: list[tuple[int, int, int]]) -> int:
+        """Write beats to memory."""
+        for address, value, strobes in beats:
+            self.memory.write_masked(address, value, strobes, self.beat_bytes)
+        return 0
 
     def heads(self) -> list[Beat]:
         """Return the beats that may be answered: the oldest, or the oldest of each id."""
@@ -225,8 +237,10 @@ class AxiMemory:
         if not wires.driven["bvalid"] or seen["bready"]:
             chosen["bvalid"] = 0
             if self.replies and rng.random() >= self.pauses["b"]:
-                name, code = self.replies.popleft()
+                name, code, result = self.replies.popleft()
                 chosen |= {"bvalid": 1, "bid": name, "bresp": code}
+                if "buser" in wires.driven:
+                    chosen["buser"] = result
         return chosen
 
 

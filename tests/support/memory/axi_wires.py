@@ -1,5 +1,7 @@
 """AXI4 wires of a bench: samples, driven values and the stability of refused offers."""
 
+from amaranth import Value
+
 __all__ = ["BACK", "FORWARD", "PAYLOADS", "AxiWires"]
 
 ADDRESS = ("id", "addr", "len", "size", "burst")
@@ -27,11 +29,17 @@ class AxiWires:
     """
 
     def __init__(self, axi, shows, drives):
-        payloads = [name for channel in shows for name in PAYLOADS[channel]]
+        self.payloads = {
+            channel: (*names, *({f"{channel}user"} & {*axi.signature.members}))
+            for channel, names in PAYLOADS.items()
+        }
+        payloads = [name for channel in shows for name in self.payloads[channel]]
         self.names = [*payloads, *(f"{c}valid" for c in shows), *(f"{c}ready" for c in drives)]
-        driven = [name for channel in drives for name in (*PAYLOADS[channel], f"{channel}valid")]
+        driven = [
+            name for channel in drives for name in (*self.payloads[channel], f"{channel}valid")
+        ]
         self.driven: dict[str, int] = dict.fromkeys([*driven, *(f"{c}ready" for c in shows)], 0)
-        self.samples = [getattr(axi, name) for name in self.names]
+        self.samples = [Value.cast(getattr(axi, name)) for name in self.names]
         self.drives = [getattr(axi, name) for name in self.driven]
         self.shows = shows
         self.refused: dict[str, list[int]] = {}
@@ -40,7 +48,7 @@ class AxiWires:
         """Return the sampled values by name; assert that refused offers are stable."""
         seen = dict(zip(self.names, values, strict=True))
         for channel in self.shows:
-            payload = [seen[name] for name in PAYLOADS[channel]]
+            payload = [seen[name] for name in self.payloads[channel]]
             valid, before = seen[f"{channel}valid"], self.refused.pop(channel, None)
             if before is not None:
                 assert valid, f"{channel}valid dropped before it was accepted"
