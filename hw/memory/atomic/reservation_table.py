@@ -42,8 +42,8 @@ class ReservationTableConfig:
 
     entries: Annotated[int, Integers(1, 32)] = 8
     columns: Annotated[int, Integers(1, 64)] = 8
-    lines: Annotated[int, Integers(1, 1 << 26)] = 1024
-    owners: Annotated[int, Integers(1, 1 << 16)] = 256
+    lines: Annotated[int, Integers(1, 1 << 30)] = 1024
+    owners: Annotated[int, Integers(1, 1 << 24)] = 256
 
     def __post_init__(self):
         require_ranges(self)

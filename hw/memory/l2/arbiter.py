@@ -33,7 +33,7 @@ class L2Arbiter(SharedBlock):
     may_answer : In(1)
         The response queue has room for a read, including all in flight.
     may_wait : In(1)
-        An MSHR is free for a read that misses, or for a prefetch.
+        An MSHR is free for a read or an atomic that misses, or for a prefetch.
     may_reply : In(1)
         There is room for the reply to a write.
     holds : In(1)
@@ -79,6 +79,9 @@ class L2Arbiter(SharedBlock):
         sweeping, cleared = Signal(), Signal()
         pauses = Signal()  # no look-up begins, to let the sweep go on
         lookup = Signal.like(self.start.payload, reset_less=True)
+        offers_write = write.valid
+        if self.config.has_atomics:  # an atomic that misses needs an MSHR
+            offers_write = offers_write & (self.may_wait | ~write.payload.atomic.valid)
         m.d.sync += [self.lookup.valid.eq(self.start.valid), lookup.eq(self.start.payload)]
         m.d.comb += [
             self.lookup.payload.eq(lookup),
@@ -92,7 +95,7 @@ class L2Arbiter(SharedBlock):
             free.eq(~repeats & ~walk.valid & ~pauses),
             may_lead.eq(self.may_wait & ~self.holds & ~holds_reads),
             may_read.eq(self.may_answer & may_lead & cleared),
-            may_write.eq(write.valid & self.may_reply & ~self.holds & ~sweeping),
+            may_write.eq(offers_write & self.may_reply & ~self.holds & ~sweeping),
             leads.eq(self.ahead.valid & may_lead & ~sweeping & (prefers_ahead | ~may_write)),
             read.ready.eq(free & may_read & ~((may_write | leads) & prefers_write)),
             read_goes.eq(read.valid & read.ready),

@@ -43,6 +43,8 @@ class L2DataArray(SharedBlock):
         The old dirty bytes, or bytes that bypass the cache, go to DRAM.
     busy : Out(1)
         An access of the last cycle is in progress.
+    line : Out(8 * config.l2.line_bytes)
+        With atomics: the line of that access, before it is written.
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -54,6 +56,7 @@ class L2DataArray(SharedBlock):
             "response": Out(ResponseSignature(response_layout(config))),
             "store": Out(ResponseSignature(store_layout(config))),
             "busy": Out(1),
+            **({"line": Out(8 * config.l2.line_bytes)} if config.has_atomics else {}),
         })
 
     def build(self, platform):
@@ -100,6 +103,8 @@ class L2DataArray(SharedBlock):
             mask_write.address.eq(last.place),
             mask_write.data.eq(becomes_dirty),
         ]
+        if self.config.has_atomics:
+            m.d.comb += self.line.eq(line)
         self.respond(m, last, becomes)
         self.give_up(m, last, line, dirty)
         return m

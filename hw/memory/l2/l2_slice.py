@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
 from .arbiter import L2Arbiter
+from .atomic_access import L2AtomicAccess
 from .data_array import L2DataArray
 from .dram_port import L2DramPort
 from .early_writebacks import L2EarlyWritebacks
@@ -57,6 +58,12 @@ class L2Slice(SharedBlock):
     cache. A write is replied to when every later read sees it or, if it bypasses the cache, when
     DRAM has it. A DRAM error is returned to reads and to bypassing writes; `failed` reports all
     others.
+
+    With `config.owner_width`, a write burst may be an atomic (`atomic_user_layout`). It is done in
+    one look-up, in the order of the bursts, and replied to 1 cycle later than a write: one per
+    cycle, also to one word. A miss first fetches the line, whatever the source; no read and no
+    write begins until the atomic is done. A DRAM error in its beat is returned, and it changes
+    nothing. Replies to writes are 1 cycle later, too. The clock runs while a reservation exists.
 
     Reads of one id are answered in order, and its writes are replied to in order. All writes are
     done in the order of their bursts. Bursts are incrementing, of whole beats, within a line.
@@ -133,7 +140,7 @@ class L2Slice(SharedBlock):
         connect(m, mshrs.order, ids.mshrs)
         connect(m, writebacks.numbers, ids.writebacks)
         connect(m, tag_stage.access, data_array.access, mshrs.access, gather.access)
-        connect(m, gather.line, data_array.written)
+        atomics_busy = self.connect_writes(m, arbiter, tag_stage, gather, data_array, replies)
         connect(m, data_array.response, responder.i)
         connect(m, data_array.store, writebacks.store)
         connect(m, writebacks.reply, replies.late)
@@ -159,7 +166,7 @@ class L2Slice(SharedBlock):
                 Cat(
                     (under_way, writebacks.busy, tag_array.sweep.sweeping, ids.sweep.sweeping),
                     (gather.busy, replies.o.valid, self.flush, is_prefetching, is_cleaning),
-                    (requester.busy, dram.busy),
+                    (requester.busy, dram.busy, *atomics_busy),
                 ).any()
             ),
         ]
@@ -184,6 +191,28 @@ class L2Slice(SharedBlock):
         connect(m, writebacks.beat, dram.beat)
         connect(m, dram.response, writebacks.response)
         connect(m, dram.axi, flipped(self.o))
+
+    def connect_writes(
+        self,
+        m: Module,
+        arbiter: L2Arbiter,
+        tag_stage: L2TagStage,
+        gather: L2WriteGather,
+        data_array: L2DataArray,
+        replies: L2Replies,
+    ) -> tuple[Value, ...]:
+        """Connect the written bytes, through the atomics if any; return whether these are busy."""
+        if not self.config.has_atomics:
+            connect(m, gather.line, data_array.written)
+            return ()
+        m.submodules.atomics = atomics = L2AtomicAccess(self.config)
+        connect(m, arbiter.lookup, atomics.lookup)
+        connect(m, tag_stage.atomic, atomics.outcome)
+        connect(m, tag_stage.access, atomics.access)
+        connect(m, gather.line, atomics.gathered)
+        connect(m, atomics.written, data_array.written)
+        m.d.comb += [atomics.line.eq(data_array.line), replies.atomic.eq(atomics.reply)]
+        return atomics.busy, replies.waits
 
     def add_prefetcher(self, m: Module, arbiter: L2Arbiter, tag_stage: L2TagStage) -> Value:
         """Connect the prefetcher, if any; return whether a prefetch is to be offered."""
@@ -220,6 +249,9 @@ class L2Slice(SharedBlock):
     def count_events(self, m: Module, arbiter: L2Arbiter, tag_stage: L2TagStage):
         """Drive the events of a cycle."""
         events, outcome, operation = self.events, tag_stage.outcome, arbiter.lookup.payload
+        prefetches = tag_stage.prefetcher.begun
+        if self.config.has_atomics:  # an atomic fetches its line in the same way
+            prefetches = prefetches & ~operation.write
         m.d.comb += [
             events.read.eq(arbiter.lookup.valid & operation.read & operation.beats.any()),
             events.write.eq(outcome.done),
@@ -229,5 +261,5 @@ class L2Slice(SharedBlock):
             events.write_stall.eq(outcome.undone),
             events.pipeline_stall.eq(arbiter.pipeline_stall),
             events.write_back.eq(outcome.write_back),
-            events.prefetch.eq(tag_stage.prefetcher.begun),
+            events.prefetch.eq(prefetches),
         ]

@@ -73,6 +73,11 @@ class L2RequesterPort(SharedBlock):
                 ~burst.valid | (self.beat_of(burst.addr) + burst.len < self.config.beats),
                 "a burst crosses the end of its line",
             )
+        if self.config.has_atomics:
+            m.d.sync += Assert(
+                ~(self.axi.awvalid & self.axi.awuser.atomic & self.axi.awlen.any()),
+                "an atomic has more than one beat",
+            )
 
     def accept_reads(self, m: Module):
         """Convert read bursts to operations."""
@@ -107,6 +112,13 @@ class L2RequesterPort(SharedBlock):
             beat.last.eq(axi.wlast),
             axi.wready.eq(self.beat.ready),
         ]
+        if self.config.has_atomics:
+            user, sources = axi.awuser, self.config.id_width - self.config.source_width
+            m.d.comb += [
+                burst.atomic.valid.eq(user.atomic),
+                burst.atomic.operation.eq(user.operation),
+                burst.atomic.owner.eq(Cat(user.owner, axi.awid[sources:])),
+            ]
 
     def respond(self, m: Module):
         """Drive the read data and write response channels."""
@@ -123,3 +135,5 @@ class L2RequesterPort(SharedBlock):
             axi.bresp.eq(reply.code),
             self.reply.ready.eq(axi.bready),
         ]
+        if self.config.has_atomics:
+            m.d.comb += axi.buser.eq(reply.word)

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from .layouts import L2SliceConfig, change_layout, result_layout
 
 __all__ = [
+    "AtomicOutcomeSignature",
     "DramLoadSignature",
     "InFlightSignature",
     "L2PrefetchSignature",
@@ -173,6 +174,19 @@ class OutcomeSignature(wiring.Signature):
         names = ("done", "undone", "replies", "dirties", "is_whole", "clean")
         names += ("read_miss", "write_miss", "write_back")
         super().__init__({name: Out(1) for name in names})
+
+
+class AtomicOutcomeSignature(wiring.Signature):
+    """Outcome of an atomic that is looked up, seen from the tag stage.
+
+    Members
+    -------
+    done, fails : Out(1)
+        It accesses its word, or is answered with an error, as DRAM failed its line.
+    """
+
+    def __init__(self):
+        super().__init__({"done": Out(1), "fails": Out(1)})
 
 
 class L2PrefetchSignature(wiring.Signature):

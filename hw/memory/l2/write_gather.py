@@ -12,15 +12,27 @@ from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import one_hot
 from ...lib.sram import Sram, SramWriteSignature
 from ...lib.streams import Queue, ResponseSignature
-from .layouts import WRITES_AHEAD, L2SliceConfig, access_layout, operation_layout
+from .layouts import (
+    WRITES_AHEAD,
+    L2SliceConfig,
+    access_layout,
+    atomic_layout,
+    operation_layout,
+)
 from .signatures import LineSignature, OutcomeSignature
 
 __all__ = ["L2WriteGather", "beat_layout", "burst_layout"]
 
 
+def atomic_fields(config: L2SliceConfig) -> dict:
+    """Return the fields of a burst that exist only with atomics."""
+    return {"atomic": atomic_layout(config)} if config.has_atomics else {}
+
+
 def burst_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of a write burst's id, line and first beat."""
     return data.StructLayout({
+        **atomic_fields(config),
         "id": config.id_width,
         "line": config.l2.line_width,
         "first": config.beat_width,
@@ -37,8 +49,12 @@ def beat_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def known_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Return the layout of a complete burst: its beats written in whole, and if any byte is."""
+    """Return the layout of a complete burst: its beats written in whole, and if any byte is.
+
+    Of an atomic, ``full`` is its beat.
+    """
     return data.StructLayout({
+        **atomic_fields(config),
         "line": config.l2.line_width,
         "id": config.id_width,
         "full": config.beats,
@@ -119,6 +135,8 @@ class L2WriteGather(SharedBlock):
             known.full.eq(full),
             known.some.eq(some),
         ]
+        if config.has_atomics:
+            m.d.comb += known.atomic.eq(burst.atomic)
         self.offer(m, bursts.o.ready, known, newest[:-1], next_one[:-1])
         return m
 
@@ -132,8 +150,11 @@ class L2WriteGather(SharedBlock):
         full, some = Signal(beats), Signal()
         past_full, past_some = Signal(beats), Signal()
         where = one_hot(m, Mux(begins, burst.first, place), beats, "where")
+        is_full = beat.strobes.all()
+        if config.has_atomics:
+            is_full = is_full | burst.atomic.valid
         m.d.comb += [
-            full.eq(Mux(begins, 0, past_full) | Mux(beat.strobes.all(), where, 0)),
+            full.eq(Mux(begins, 0, past_full) | Mux(is_full, where, 0)),
             some.eq((~begins & past_some) | beat.strobes.any()),
         ]
         with m.If(accepts):
@@ -156,8 +177,11 @@ class L2WriteGather(SharedBlock):
         connect(m, word_write, words.write)
         connect(m, mask_write, masks.write)
         mask, access = Mux(accepts, where, 0), self.access.payload
+        reads = self.access.valid & (access.writes | access.passes)
+        if config.has_atomics:  # the strobes of an atomic that does not write select its word
+            reads = self.outcome.done
         m.d.comb += [
-            read.valid.eq(self.access.valid & (access.writes | access.passes)),
+            read.valid.eq(reads),
             read.payload.eq(access.entry),
             word_write.mask.eq(mask),
             word_write.address.eq(entry),
@@ -191,3 +215,11 @@ class L2WriteGather(SharedBlock):
             write.allocates.eq(config.allocates(offered.id)),
             write.entry.eq(next_one),
         ]
+        if config.has_atomics:
+            is_atomic = offered.atomic.valid
+            m.d.comb += [
+                write.atomic.eq(offered.atomic),
+                write.needed.eq(Mux(is_atomic, offered.full, 0)),
+                write.beats.eq(Mux(is_atomic, 0, offered.full)),
+                write.allocates.eq(is_atomic | config.allocates(offered.id)),
+            ]

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue, ResponseSignature
-from .layouts import L2SliceConfig
+from .layouts import L2SliceConfig, atomic_reply_layout
 from .signatures import put_layout
 from .write_gather import burst_layout
 
@@ -16,8 +16,9 @@ __all__ = ["L2WritebackReplies", "reply_layout"]
 
 
 def reply_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Return the layout of the response to a write."""
-    return data.StructLayout({"id": burst_layout(config).members["id"], "code": 2})
+    """Return the layout of the response to a write, with the result of an atomic."""
+    word = {"word": atomic_reply_layout().members["word"]} if config.has_atomics else {}
+    return data.StructLayout({"id": burst_layout(config).members["id"], "code": 2, **word})
 
 
 class L2WritebackReplies(SharedBlock):

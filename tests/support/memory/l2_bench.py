@@ -3,9 +3,9 @@
 import random
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from amaranth import EnableInserter, Module, Signal, Value
+from amaranth import C, EnableInserter, Module, Signal, Value
 
 from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.memory.l2.l2_slice import EVENTS, L2Slice
@@ -152,11 +152,15 @@ class L2Bench:
         if near.moved("r", seen):
             self.answer(seen)
         if near.moved("b", seen):
-            burst, indices = self.pending[seen["bid"]].popleft()
-            burst.ended = self.cycle
-            burst.codes.append(seen["bresp"])
-            for at, index in indices.items():
-                self.floor[at] = max(self.floor[at], index)
+            self.end(seen)
+
+    def end(self, seen):
+        """Account for a reply."""
+        burst, indices = self.pending[seen["bid"]].popleft()
+        burst.ended = self.cycle
+        burst.codes.append(seen["bresp"])
+        for at, index in indices.items():
+            self.floor[at] = max(self.floor[at], index)
 
     def give(self, burst: Burst):
         """Add the values of a complete write to the history of its bytes."""
@@ -222,9 +226,22 @@ class L2Bench:
                 fields = (burst.id, burst.address, count - 1)
                 fields += (self.config.beat_bytes.bit_length() - 1, BURST_INCR)
                 values |= dict(zip(PAYLOADS[channel], fields, strict=True))
+                values |= self.user_bits(channel, burst)
         if "w" in offers:
             values |= dict(zip(PAYLOADS["w"], offers["w"], strict=True))
         return values | {f"{c}ready": int(rng.random() >= self.stall) for c in BACK}
+
+    @cached_property
+    def outcome(self) -> Value:
+        """What `look_up` gets in each cycle."""
+        return C(0, 1)
+
+    def look_up(self, outcome: int):
+        """Account for the outcome of a look-up."""
+
+    def user_bits(self, channel: str, burst: Burst) -> dict[str, int]:
+        """Return the user bits of an address."""
+        return {}
 
     def run(self, *phases, timeout: int = 20_000):
         """Issue the bursts of each phase in order, reads and writes in parallel.
@@ -263,9 +280,11 @@ class L2Bench:
         """Advance one cycle; return whether the flush is complete."""
         dut, near, dram = self.dut, self.near, self.dram
         self.inputs.set(ctx, (*near.driven.values(), *dram.wires.driven.values()))
-        _, _, events, failed, flushed, *seen = await ctx.tick().sample(
-            Value.cast(dut.events), dut.failed, dut.flushed, *near.samples, *dram.samples
-        )
+        _, _, events, failed, flushed, outcome, *seen = await ctx.tick().sample(
+            Value.cast(dut.events), dut.failed, dut.flushed, self.outcome,
+            *near.samples, *dram.samples,
+        )  # fmt: skip
+        self.look_up(outcome)
         self.events.update(name for n, name in enumerate(EVENTS) if events >> n & 1)
         self.failed += failed
         self.accept(near.see(seen[: len(near.samples)]), offers)

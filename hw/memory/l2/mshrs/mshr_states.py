@@ -145,6 +145,8 @@ class L2MshrStates(SharedBlock):
         """Return the MSHRs whose fills are deferred, and whether these are held now."""
         deferred, is_held, crowded = Signal.like(take, name="deferred"), Signal(), Signal()
         is_prefetch = ~self.lookup.payload.beats.any()
+        if self.config.has_atomics:  # an atomic waits for its line
+            is_prefetch = is_prefetch & ~self.lookup.payload.write
         m.d.sync += crowded.eq(~self.room)  # a cycle later: the choice of an MSHR follows
         m.d.comb += is_held.eq(self.lookup.valid & ~crowded)
         if self.config.l2.prefetch:

@@ -1,0 +1,1 @@
+"""Golden model of `hw/memory/l2`."""
