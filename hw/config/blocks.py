@@ -150,6 +150,10 @@ class CoreAccessConfig:
     shared_ports : int
         Words of shared memory read or written per cycle.
     l1i, l1d : CacheConfig
+    atomics : bool
+        Whether the core has atomic instructions.
+    owner_width : int
+        With atomics: bits of the warp and the beat of a request.
 
     """
 
@@ -162,6 +166,8 @@ class CoreAccessConfig:
     shared_ports: int
     l1i: CacheConfig
     l1d: CacheConfig
+    atomics: bool = field(default=False, metadata=OPTIONAL)
+    owner_width: int = field(default=0, metadata=OPTIONAL)
 
     @classmethod
     def of(cls, core: CoreConfig) -> "CoreAccessConfig":
@@ -176,7 +182,17 @@ class CoreAccessConfig:
             shared_ports=core.shared_ports or core.request_lanes,
             l1i=core.l1i,
             l1d=core.l1d,
+            atomics=core.atomics,
+            owner_width=core.owner_width if core.atomics else 0,
         )
+
+    @property
+    def thread_width(self) -> int:
+        """With atomics: bits of the number of a thread of the core, with the lane below the owner.
+
+        The number is unique, but not all numbers are in use.
+        """
+        return ceil_log2(self.request_lanes) + self.owner_width
 
     @property
     def mshr_width(self) -> int:

@@ -211,6 +211,11 @@ class PipelineConfig:
         return max(1, ceil_log2(self.accesses)) + ceil_log2(self.threads // self.request_lanes)
 
     @property
+    def owner_width(self) -> int:
+        """Bits of the warp and the beat of an atomic request: with a lane, they are a thread."""
+        return ceil_log2(self.warps) + ceil_log2(self.threads // self.request_lanes)
+
+    @property
     def warp_width(self) -> int:
         """Bits of a warp number."""
         return ceil_log2(self.warps)

@@ -32,7 +32,7 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     "Fp32Unit": ("warps", "threads", "fp32_lanes", "fma_latency"),
     "DivideUnit": ("warps", "threads", "divide_lanes"),
     "SpecialUnit": ("warps", "threads", "special_lanes"),
-    "LoadStoreUnit": ("warps", "threads", "memory_lanes", "accesses"),
+    "LoadStoreUnit": ("warps", "threads", "memory_lanes", "accesses", "atomics"),
 }
 
 #: Fields that each part of a core with tensor instructions depends on: they decide its ports and

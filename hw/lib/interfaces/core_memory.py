@@ -5,6 +5,8 @@ from typing import Protocol
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
+from ...isa.operations import AtomicOperation
+
 __all__ = [
     "CorePorts",
     "data_request_layout",
@@ -44,6 +46,16 @@ class CorePorts(Warps, Protocol):
         """Bits of the tag of a request for data."""
         ...
 
+    @property
+    def atomics(self) -> bool:
+        """Whether the core has atomic instructions."""
+        ...
+
+    @property
+    def owner_width(self) -> int:
+        """Bits of the warp and the beat of an atomic instruction."""
+        ...
+
 
 def warp_shape(config: Warps) -> int:
     """Return the bits of a warp's index, at least one."""
@@ -78,8 +90,20 @@ def data_request_layout(config: CorePorts) -> data.StructLayout:
 
     ``tag`` is returned with the response. ``data`` is aligned to its byte lanes: the word at
     ``address & ~3``; ``strobes`` selects its stored bytes.
+
+    With atomics, ``atomic`` marks a request whose ``is_store`` is 0. Its lanes perform ``operation``
+    on the bytes of ``strobes``, lowest lane first, and are answered with the old words; those of a
+    store-conditional with 0 if it wrote, else 1. ``data`` is the operand and ``expected`` the value
+    that a compare-and-swap compares, both at these bytes. ``owner`` has the beat in its low bits
+    and the warp above it: with the lane it is the number of a thread.
     """
     lanes = config.request_lanes
+    atomic = {
+        "atomic": 1,
+        "operation": AtomicOperation,
+        "owner": config.owner_width,
+        "expected": data.ArrayLayout(32, lanes),
+    }
     return data.StructLayout({
         "tag": config.tag_width,
         "is_store": 1,
@@ -87,6 +111,7 @@ def data_request_layout(config: CorePorts) -> data.StructLayout:
         "address": data.ArrayLayout(32, lanes),
         "data": data.ArrayLayout(32, lanes),
         "strobes": data.ArrayLayout(4, lanes),
+        **(atomic if config.atomics else {}),
     })
 
 
