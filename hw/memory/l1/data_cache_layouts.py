@@ -1,11 +1,14 @@
 """Config and record layouts of the L1 data cache."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from amaranth import *
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 from amaranth.utils import exact_log2
 
+from ...config.parts import OPTIONAL
+from ...lib.axi import WORD, atomic_user_layout
 from .mshr_config import MshrConfig
 
 __all__ = [
@@ -14,6 +17,7 @@ __all__ = [
     "beat_read_layout",
     "beat_write_layout",
     "data_cache_events",
+    "write_answer_layout",
 ]
 
 
@@ -31,10 +35,13 @@ class DataCacheConfig(MshrConfig):
         Reads in flight at a time, and as many writes.
     context_width : int
         Bits that accompany a read and are returned with its answer.
+    owner_width : int or None
+        Bits of the owner of an atomic; None without atomics.
 
     """
 
     context_width: int = 1
+    owner_width: int | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self):
         if self.word_bytes != self.beat_bytes:
@@ -95,12 +102,26 @@ def beat_answer_layout(config: DataCacheConfig) -> data.StructLayout:
 
 
 def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Return the layout of a write of one beat; ``strobes`` selects its bytes."""
-    return data.StructLayout({
+    """Return the layout of a write of one beat; ``strobes`` selects its bytes.
+
+    With atomics, ``user`` and the bytes of one are those of `atomic_user_layout`.
+    """
+    fields = {
         "beat": beat_width(config),
         "data": 8 * config.beat_bytes,
         "strobes": config.beat_bytes,
-    })
+    }
+    if config.owner_width is not None:
+        fields["user"] = atomic_user_layout(config.owner_width)
+    return data.StructLayout(fields)
+
+
+def write_answer_layout(config: DataCacheConfig) -> ShapeLike:
+    """Return the layout of the answer to a write: 1 if it failed.
+
+    With atomics, also the result of one in ``word``.
+    """
+    return 1 if config.owner_width is None else data.StructLayout({"error": 1, "word": WORD})
 
 
 def data_cache_events(_: DataCacheConfig) -> data.StructLayout:
