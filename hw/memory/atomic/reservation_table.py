@@ -1,6 +1,6 @@
 """Reservations of words by threads, from a load-reserved to a store-conditional."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from amaranth import *
@@ -9,6 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from ...config.parts import OPTIONAL
 from ...config.ranges import Integers, require_ranges
 from ...emit.shared_block import SharedBlock
 
@@ -37,6 +38,8 @@ class ReservationTableConfig:
         Words in each column.
     owners : int
         Threads.
+    is_one_line : bool
+        Whether all writes of a cycle are to one line, that of column 0.
 
     """
 
@@ -44,6 +47,7 @@ class ReservationTableConfig:
     columns: Annotated[int, Integers(1, 64)] = 8
     lines: Annotated[int, Integers(1, 1 << 30)] = 1024
     owners: Annotated[int, Integers(1, 1 << 24)] = 256
+    is_one_line: bool = field(default=False, metadata=OPTIONAL)
 
     def __post_init__(self):
         require_ranges(self)
@@ -147,6 +151,9 @@ class ReservationTable(SharedBlock):
 
     def is_written(self, word: data.View) -> Value:
         """Return whether a word is written in this cycle."""
+        if self.config.is_one_line:
+            valid = Cat(write.valid for write in self.writes)
+            return valid.bit_select(word.column, 1) & (self.writes[0].line == word.line)
         if self.config.columns == 1:
             return self.writes[0].valid & (self.writes[0].line == word.line)
         return self.writes[word.column].valid & (self.writes[word.column].line == word.line)

@@ -106,7 +106,7 @@ class L2AtomicAccess(SharedBlock):
                 column.valid.eq(writes & strobes.word_select(n, WORD // 8).any())
                 for n, column in enumerate(table.writes)
             ),
-            *(column.line.eq(table.request.line) for column in table.writes),
+            table.writes[0].line.eq(table.request.line),
         ]
         return m
 

@@ -12,10 +12,12 @@ from ...lib.axi import WORD, Axi4Signature
 from ..atomic.reservation_table import ReservationTableConfig
 from ..cache.replacement_policy import ReplacementConfig
 
-__all__ = ["L2SliceConfig"]
+__all__ = ["MOST_RESERVATIONS", "L2SliceConfig"]
 
 #: Replacements that a prefetched line survives without a demand access.
 CHANCES = 3
+#: Reservations of a slice at a time.
+MOST_RESERVATIONS = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,7 @@ class L2SliceConfig:
             )
         if self.owner_width is not None:
             require_integer("owner_width", self.owner_width, 0, 16)
-            require_integer("reservations", self.reservations, 1, 32)
+            require_integer("reservations", self.reservations, 1, MOST_RESERVATIONS)
             if self.data_width < 2 * WORD:
                 raise ValueError(
                     f"data_width must be {2 * WORD} or more with atomics, not {self.data_width}"
@@ -140,6 +142,7 @@ class L2SliceConfig:
             columns=8 * self.l2.line_bytes // WORD,
             lines=1 << self.l2.line_width - exact_log2(self.masters),
             owners=1 << self.owner_width + self.source_width,
+            is_one_line=True,
         )
 
     @property
