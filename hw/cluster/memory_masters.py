@@ -11,14 +11,21 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
     """Return the config of the AXI multiplexer at each master: the DMA, if any, then cores."""
     if config.core is None:
         raise ValueError("cores must be at least 1 to have AXI multiplexers, not 0")
-    widths = [CoreAccessConfig.of(config.core).id_width] * config.cores
+    core = CoreAccessConfig.of(config.core)
+    widths = [core.id_width] * config.cores
     if config.dma is not None:
         widths.insert(0, DmaBlockConfig.of(config).axi.id_width)
-    return AxiMuxConfig(id_widths=tuple(widths), data_width=config.axi.data_width)
+    return AxiMuxConfig(
+        id_widths=tuple(widths),
+        data_width=config.axi.data_width,
+        owner_width=core.thread_width if core.atomics else None,
+        plain_sources=int(core.atomics and config.dma is not None),
+    )
 
 
 def master_signature(config: ClusterConfig) -> Axi4Signature:
     """Return the signature of each memory master; ids number the source with cores."""
     axi = config.axi
-    id_width = cluster_mux(config).outer_id_width if config.cores else axi.id_width
-    return Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
+    if config.cores:
+        return cluster_mux(config).signature()
+    return Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)

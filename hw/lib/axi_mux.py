@@ -34,12 +34,15 @@ class AxiMuxConfig:
         Bits of a beat.
     owner_width : int or None
         Bits of the owner of an atomic; None without atomics.
+    plain_sources : int
+        With atomics, the first masters that have none.
 
     """
 
     id_widths: tuple[int, ...]
     data_width: int
     owner_width: int | None = field(default=None, metadata=OPTIONAL)
+    plain_sources: int = field(default=0, metadata=OPTIONAL)
 
     def __post_init__(self):
         require_integer("masters", len(self.id_widths), 1, 256)
@@ -48,6 +51,7 @@ class AxiMuxConfig:
             require_integer("each of id_widths", width, 1, 16)
         if self.owner_width is not None:
             require_integer("owner_width", self.owner_width, 0, 16)
+            require_integer("plain_sources", self.plain_sources, 0, self.sources)
 
     @property
     def sources(self) -> int:
@@ -69,13 +73,14 @@ class AxiMuxConfig:
         """Bits of an id at the slave."""
         return self.id_width + self.source_width
 
-    def signature(self, id_width: int) -> Axi4Signature:
-        """Return the AXI4 signature with ids of `id_width` bits."""
+    def signature(self, source: int | None = None) -> Axi4Signature:
+        """Return the AXI4 signature of a master, None for the slave."""
+        is_plain = source is not None and source < self.plain_sources
         return Axi4Signature(
             address_width=32,
             data_width=self.data_width,
-            id_width=id_width,
-            owner_width=self.owner_width,
+            id_width=self.outer_id_width if source is None else self.id_widths[source],
+            owner_width=None if is_plain else self.owner_width,
         )
 
 
@@ -105,8 +110,8 @@ class AxiMux(SharedBlock):
     def __init__(self, config: AxiMuxConfig):
         self.config = config
         super().__init__(
-            {f"i_{k}": In(config.signature(width)) for k, width in enumerate(config.id_widths)}
-            | {"o": Out(config.signature(config.outer_id_width)), "busy": Out(1)}
+            {f"i_{k}": In(config.signature(k)) for k in range(config.sources)}
+            | {"o": Out(config.signature()), "busy": Out(1)}
         )
 
     @property
@@ -128,7 +133,7 @@ class AxiMux(SharedBlock):
         self.pass_addresses(m, "aw", sources, order)
         self.pass_data(m, sources, order)
         self.pass_back(m, "r", ("data", "resp", "last"), sources)
-        self.pass_back(m, "b", ("resp", "user") if self.has_atomics else ("resp",), sources)
+        self.pass_back(m, "b", ("resp", "user"), sources)
         valids = [valid for s in sources for valid in (s.arvalid, s.awvalid, s.wvalid)]
         o = self.o
         m.d.comb += self.busy.eq(
@@ -153,7 +158,7 @@ class AxiMux(SharedBlock):
                 i.payload.addr.eq(its.addr),
                 i.payload.len.eq(its.len),
             ]
-            if carries_user:
+            if hasattr(its, "user"):
                 m.d.comb += i.payload.user.eq(its.user)
         burst, room = merge.o.payload, C(1, 1) if order is None else order.i.ready
         o = channel(self.o, letter)
@@ -198,7 +203,7 @@ class AxiMux(SharedBlock):
             m.d.comb += [
                 its.valid.eq(o.valid & is_its),
                 its.id.eq(o.id[:width]),
-                *(getattr(its, name).eq(getattr(o, name)) for name in fields),
+                *(getattr(its, name).eq(getattr(o, name)) for name in fields if hasattr(its, name)),
             ]
             with m.If(is_its):
                 m.d.comb += o.ready.eq(its.ready)

@@ -1,82 +1,18 @@
 """Write combiner: merges writes of beats to bursts while they wait for memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..config.checks import require_power_of_two
 from ..emit.shared_block import SharedBlock
 from .one_hot import lowest, number_of, one_hot, select
 from .sram import Sram
+from .write_combiner_config import WriteCombinerConfig
 
 __all__ = ["WriteCombiner", "WriteCombinerConfig"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WriteCombinerConfig:
-    """A write combiner.
-
-    Parameters
-    ----------
-    lines : int
-        Lines held at a time. A power of two.
-    line_beats : int
-        Beats of a line, the longest burst. A power of two.
-    beat_bytes : int
-        Bytes of a beat. A power of two.
-    patience : int
-        Cycles that a line waits for further writes, up to twice as many. 0, or a power of two.
-
-    """
-
-    lines: int
-    line_beats: int
-    beat_bytes: int
-    patience: int = 0
-
-    def __post_init__(self):
-        require_power_of_two("lines", self.lines, 2, 64)
-        require_power_of_two("line_beats", self.line_beats, 1, 256)
-        require_power_of_two("beat_bytes", self.beat_bytes, 1, 128)
-        if self.patience:
-            require_power_of_two("patience", self.patience, 1, 64)
-
-    @property
-    def beat_width(self) -> int:
-        """Bits of an address in beats."""
-        return 32 - exact_log2(self.beat_bytes)
-
-    @property
-    def place_width(self) -> int:
-        """Bits of a beat's number in its line."""
-        return exact_log2(self.line_beats)
-
-    @property
-    def write_layout(self) -> data.StructLayout:
-        """Layout of a write of one beat; ``strobes`` selects its bytes."""
-        return data.StructLayout({
-            "beat": self.beat_width,
-            "data": 8 * self.beat_bytes,
-            "strobes": self.beat_bytes,
-        })
-
-    @property
-    def burst_layout(self) -> data.StructLayout:
-        """Layout of a burst: its first beat, and the number of further beats."""
-        return data.StructLayout({"beat": self.beat_width, "further": 8})
-
-    @property
-    def beat_layout(self) -> data.StructLayout:
-        """Layout of a beat of a burst."""
-        return data.StructLayout({
-            "data": 8 * self.beat_bytes,
-            "strobes": self.beat_bytes,
-            "last": 1,
-        })
 
 
 class WriteCombiner(SharedBlock):
@@ -93,6 +29,9 @@ class WriteCombiner(SharedBlock):
     | 0     | `i` is accepted, with its `line`                                              |
     | 1     | `burst` is offered; a write accepted now allocates another line               |
     | 2     | `beat` is offered; one per cycle, of bursts offered before                    |
+
+    An atomic has a line of its own, joins none, and closes all others: they are due at once, and
+    later writes begin new lines. So atomics and writes to a beat leave in their order.
 
     One write is accepted per cycle while bursts are accepted. A line is free from the cycle in
     which its last beat is offered, once its burst was accepted.
@@ -146,10 +85,15 @@ class WriteCombiner(SharedBlock):
         same = Cat(address == self.i.payload.beat[config.place_width :] for address in addresses)
         matches, begins = Signal(count), Signal()
         in_use, offers = waits | held, Signal()
-        self.decide(m, offers, waits, in_use, following, requesting, written, begins)
+        joining, closes = is_open, ()
+        if config.has_atomics:
+            closed = self.close_lines(m, following, begins)
+            joining = is_open & ~closed & ~self.i.payload.user.atomic.replicate(count)
+            closes = ((closed & requesting).any(),)
+        self.decide(m, offers, waits, in_use, following, requesting, written, begins, closes)
         m.d.comb += [
             is_open.eq(waits & ~Mux(offers, requesting, 0)),
-            matches.eq(is_open & same),
+            matches.eq(joining & same),
             self.burst.valid.eq(offers),
         ]
         self.accept(m, matches, following, in_use, written, memory, begins)
@@ -159,6 +103,8 @@ class WriteCombiner(SharedBlock):
                 with m.If(following[number]):
                     m.d.sync += address.eq(self.i.payload.beat[config.place_width :])
         requested = self.offer_burst(m, requesting, addresses, written)
+        if config.has_atomics:
+            self.hold_users(m, begins, following, requesting)
         sent = self.send(m, held & ~is_open, sending, written, memory)
         m.d.sync += [
             waits.eq((waits & ~Mux(requested, requesting, 0)) | Mux(begins, following, 0)),
@@ -166,6 +112,25 @@ class WriteCombiner(SharedBlock):
         ]
         m.d.comb += self.busy.eq(waits.any() | held.any() | self.beat.valid)
         return m
+
+    def close_lines(self, m: Module, following: Signal, begins: Signal) -> Signal:
+        """Return the lines that no write may join: those begun with or before an atomic."""
+        closed = Signal.like(following, name="closed")
+        with m.If(begins):
+            m.d.sync += closed.eq(
+                Mux(self.i.payload.user.atomic, ~C(0, len(closed)), closed & ~following)
+            )
+        return closed
+
+    def hold_users(self, m: Module, begins: Signal, following: Signal, requesting: Signal):
+        """Hold the user bits of each line; drive those of the oldest burst."""
+        users = []
+        for number in range(self.config.lines):
+            user = Signal(self.i.payload.user.shape(), name=f"user_{number}", reset_less=True)
+            with m.If(begins & following[number]):
+                m.d.sync += user.eq(self.i.payload.user)
+            users.append(Value.cast(user))
+        m.d.comb += Value.cast(self.burst.payload.user).eq(select(requesting, users))
 
     def accept(
         self,
@@ -212,6 +177,7 @@ class WriteCombiner(SharedBlock):
         requesting: Signal,
         written: Sequence[Signal],
         begins: Signal,
+        closes: Sequence[Value],
     ):
         """Offer the oldest line when it need not wait for further writes."""
         offered, is_due, patience = Signal(), Signal(), self.config.patience
@@ -223,6 +189,7 @@ class WriteCombiner(SharedBlock):
                 (in_use & following.rotate_left(min(2, len(waits) - 1))).any(),
                 (is_ripe & requesting).any(),
                 C(not patience, 1),
+                *closes,
             ).any()
         )
         m.d.comb += offers.eq((waits & requesting).any() & is_due)

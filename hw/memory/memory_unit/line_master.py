@@ -12,7 +12,7 @@ from ...lib.merge import Merge
 from ...lib.streams import Queue, ResponseSignature
 from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from ..l1.cluster_layouts import data_mshr_config, instruction_mshr_config, read_layout
-from ..l1.data_cache_layouts import beat_write_layout
+from ..l1.data_cache_layouts import beat_write_layout, write_answer_layout
 from ..l1.signatures import line_beat_layout
 
 __all__ = ["LINES_WRITTEN", "PATIENCE", "LineMaster", "burst_place_layout", "combiner_config"]
@@ -37,6 +37,7 @@ def combiner_config(config: MemoryUnitConfig) -> WriteCombinerConfig:
         line_beats=axi.interleave_bytes // axi.beat_bytes,
         beat_bytes=axi.beat_bytes,
         patience=PATIENCE,
+        owner_width=data_mshr_config(config).owner_width,
     )
 
 
@@ -61,8 +62,8 @@ class LineMaster(SharedBlock):
     write : In(stream.Signature(beat_write_layout(…)))
     accepted : Out(ResponseSignature(burst_place_layout()))
         Place of the write that is accepted.
-    written : Out(stream.Signature(1))
-        Responses to bursts, in order; 1 if one failed.
+    written : Out(stream.Signature(write_answer_layout(…)))
+        Responses to bursts, in order; 1 if one failed. With atomics, also their results.
     axi : Out(Axi4Signature)
     busy : Out(1)
         Combinational: a request waits here, or a response arrives.
@@ -73,7 +74,10 @@ class LineMaster(SharedBlock):
         data_config = data_mshr_config(config)
         fetch_beat = line_beat_layout(instruction_mshr_config(config))
         bus = Axi4Signature(
-            address_width=32, data_width=config.axi.data_width, id_width=config.core.id_width
+            address_width=32,
+            data_width=config.axi.data_width,
+            id_width=config.core.id_width,
+            owner_width=data_config.owner_width,
         )
         super().__init__({
             "reads": In(stream.Signature(read_layout(config))).array(len(SIDES)),
@@ -81,7 +85,7 @@ class LineMaster(SharedBlock):
             "line": Out(stream.Signature(line_beat_layout(data_config))),
             "write": In(stream.Signature(beat_write_layout(data_config))),
             "accepted": Out(ResponseSignature(burst_place_layout())),
-            "written": Out(stream.Signature(1)),
+            "written": Out(stream.Signature(write_answer_layout(data_config))),
             "axi": Out(bus),
             "busy": Out(1),
         })
@@ -90,7 +94,9 @@ class LineMaster(SharedBlock):
         m = Module()
         m.submodules.reads = reads = Merge(read_layout(self.config), len(SIDES))
         m.submodules.combiner = combiner = WriteCombiner(combiner_config(self.config))
-        m.submodules.responses = responses = Queue(1, data_mshr_config(self.config).waiters)
+        data_config = data_mshr_config(self.config)
+        answer_layout = write_answer_layout(data_config)
+        m.submodules.responses = responses = Queue(answer_layout, data_config.waiters)
         for port, merged in zip(self.reads, reads.i, strict=True):
             connect(m, flipped(port), merged)
         connect(m, flipped(self.write), combiner.i)
@@ -98,13 +104,17 @@ class LineMaster(SharedBlock):
         self.request_lines(m, reads.o)
         self.send_bursts(m, combiner.burst, combiner.beat)
         self.return_beats(m)
-        axi = self.axi
+        axi, response = self.axi, [responses.i.payload.eq(self.axi.bresp[1])]
+        if data_config.owner_width is not None:
+            m.d.comb += axi.awuser.eq(combiner.burst.payload.user)
+            answer = responses.i.payload
+            response = [answer.error.eq(axi.bresp[1]), answer.word.eq(axi.buser)]
         m.d.comb += [
             self.accepted.valid.eq(self.write.valid & self.write.ready),
             self.accepted.payload.line.eq(combiner.line),
             self.accepted.payload.joins.eq(combiner.joins),
             responses.i.valid.eq(axi.bvalid),
-            responses.i.payload.eq(axi.bresp[1]),
+            *response,
             axi.bready.eq(responses.i.ready),
             self.busy.eq(axi.arvalid | combiner.busy | axi.rvalid | axi.bvalid),
         ]

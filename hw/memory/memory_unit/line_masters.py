@@ -14,7 +14,7 @@ from ...lib.one_hot import lowest, select
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import ResponseSignature
 from ..l1.cluster_layouts import data_mshr_config, instruction_mshr_config, read_layout
-from ..l1.data_cache_layouts import beat_write_layout
+from ..l1.data_cache_layouts import beat_write_layout, write_answer_layout
 from ..l1.signatures import line_beat_layout, line_read_layout
 from .line_master import LineMaster
 from .master_router import MasterRouter
@@ -36,7 +36,8 @@ class LineMasters(SharedBlock):
     burst, after at most 16 cycles without other traffic (see `WriteCombiner`). Writes to one beat
     take effect in order, others in any order. Write responses are always accepted, so that none
     blocks those behind it. They are forwarded from the next cycle on, in the order of the writes.
-    The error of a burst is that of each write in it.
+    The error of a burst is that of each write in it. An atomic is a write that is alone in its
+    burst, and leaves at once after those before it.
 
     Parameters
     ----------
@@ -57,7 +58,10 @@ class LineMasters(SharedBlock):
         self.mshr_config = mshr_config = data_mshr_config(config)
         fetch_config = instruction_mshr_config(config)
         bus = Axi4Signature(
-            address_width=32, data_width=config.axi.data_width, id_width=config.core.id_width
+            address_width=32,
+            data_width=config.axi.data_width,
+            id_width=config.core.id_width,
+            owner_width=mshr_config.owner_width,
         )
         super().__init__({
             "fetch_read": In(stream.Signature(line_read_layout(fetch_config))),
@@ -65,7 +69,7 @@ class LineMasters(SharedBlock):
             "line_read": In(stream.Signature(line_read_layout(mshr_config))),
             "line": Out(stream.Signature(line_beat_layout(mshr_config))),
             "line_write": In(stream.Signature(beat_write_layout(mshr_config))),
-            "line_written": Out(stream.Signature(1)),
+            "line_written": Out(stream.Signature(write_answer_layout(mshr_config))),
             "busy": Out(1),
             "axi": Out(bus).array(config.axi.masters),
         })

@@ -68,7 +68,10 @@ class MemoryUnit(SharedBlock):
         self.config = config
         core, axi = config.core, config.axi
         bus = Axi4Signature(
-            address_width=32, data_width=axi.data_width, id_width=config.core.id_width
+            address_width=32,
+            data_width=axi.data_width,
+            id_width=config.core.id_width,
+            owner_width=data_mshr_config(config).owner_width,
         )
         members = {
             "fetch": In(stream.Signature(fetch_request_layout(core))),

@@ -12,6 +12,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import number_of
 from ...lib.streams import Queue, ResponseSignature
 from ..l1.cluster_layouts import data_mshr_config
+from ..l1.data_cache_layouts import write_answer_layout
 from .line_master import LINES_WRITTEN, burst_place_layout
 
 __all__ = ["WriteOrder"]
@@ -31,21 +32,21 @@ class WriteOrder(SharedBlock):
     -------
     writes : In(ResponseSignature(burst_place_layout())).array(config.axi.masters)
         The write that a master accepts, at most one per cycle. There is room for all in flight.
-    responses : In(stream.Signature(1)).array(config.axi.masters)
+    responses : In(stream.Signature(write_answer_layout(…))).array(config.axi.masters)
         Responses to the bursts of each master.
-    o : Out(stream.Signature(1))
-        Completed writes; 1 if the write failed.
+    o : Out(stream.Signature(write_answer_layout(…)))
+        Completed writes; 1 if the write failed. With atomics, also their results.
     busy : Out(1)
         A write is in flight.
     """
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
-        masters = config.axi.masters
+        masters, answer = config.axi.masters, write_answer_layout(data_mshr_config(config))
         super().__init__({
             "writes": In(ResponseSignature(burst_place_layout())).array(masters),
-            "responses": In(stream.Signature(1)).array(masters),
-            "o": Out(stream.Signature(1)),
+            "responses": In(stream.Signature(answer)).array(masters),
+            "o": Out(stream.Signature(answer)),
             "busy": Out(1),
         })
 
@@ -80,9 +81,10 @@ class WriteOrder(SharedBlock):
     def respond(self, m: Module, c: int, first: data.View):
         """Respond to the `first` write, which is at master `c`."""
         response, failed = self.responses[c], Signal(LINES_WRITTEN, name=f"failed_{c}")
+        error = self.has_failed(response)
         its_failure = failed.bit_select(first.line, 1)  # of the last burst of its line
         with m.If(first.joins):
-            m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(its_failure)]
+            m.d.comb += [self.o.valid.eq(1), self.has_failed(self.o).eq(its_failure)]
         with m.Else():
             m.d.comb += [
                 self.o.valid.eq(response.valid),
@@ -90,4 +92,9 @@ class WriteOrder(SharedBlock):
                 response.ready.eq(self.o.ready),
             ]
             with m.If(response.valid & self.o.ready):
-                m.d.sync += its_failure.eq(response.payload)
+                m.d.sync += its_failure.eq(error)
+
+    def has_failed(self, answer: stream.Interface) -> Value:
+        """Return the bit of an answer that marks a failed write."""
+        has_atomics = data_mshr_config(self.config).owner_width is not None
+        return answer.payload.error if has_atomics else answer.payload

@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from dataclasses import replace
 
 import pytest
 from amaranth import EnableInserter, Module
@@ -17,6 +18,7 @@ from support.packing import Together
 CONFIG = AxiMuxConfig(id_widths=(4, 2, 3), data_width=64)
 ONE = AxiMuxConfig(id_widths=(2,), data_width=64)
 USERS = AxiMuxConfig(id_widths=(4, 2, 3), data_width=64, owner_width=6)
+MIXED = replace(USERS, plain_sources=1)
 BEAT_BYTES = 8
 
 
@@ -103,6 +105,9 @@ def user_of(seed: int) -> int:
 class Addresses:
     """Memory in which each beat is its address, with one strobe per bit of the lowest byte."""
 
+    def __init__(self, plain_sources: int):
+        self.plain_sources = plain_sources
+
     def read(self, address: int, count: int) -> bytes:
         return address.to_bytes(count, "little")
 
@@ -115,7 +120,10 @@ class Addresses:
         for address, value, mask in beats:
             self.write_masked(address, value, mask, BEAT_BYTES)
         first = beats[0][0] if beats else 0
-        assert not beats or user == user_of(first), "user bits of another burst"
+        is_plain = first >> 28 < self.plain_sources
+        assert not beats or user == (0 if is_plain else user_of(first)), (
+            "user bits of another burst"
+        )
         return user_of(~first)
 
 
@@ -124,16 +132,17 @@ def response(address: int, is_write: bool) -> int:
     return RESPONSE_SLAVE_ERROR if address >> 6 & 7 == 7 else RESPONSE_OKAY
 
 
-@pytest.mark.parametrize("config", [CONFIG, ONE, USERS])
+@pytest.mark.parametrize("config", [CONFIG, ONE, USERS, MIXED])
 @pytest.mark.quick(1)
 def test_all_get_what_is_theirs(config):
     rng = random.Random(7)
     dut = AxiMux(config)
     ports = dut.inputs
     sources = [Source(port, k, config.id_widths[k], rng, 60) for k, port in enumerate(ports)]
+    addresses = Addresses(config.plain_sources)
     memory = AxiMemory(
-        dut.o, Addresses(), rng, stall=0.3, jitter=3, reorders=True, response=response,
-        does=Addresses().does if config.owner_width else None,
+        dut.o, addresses, rng, stall=0.3, jitter=3, reorders=True, response=response,
+        does=addresses.does if config.owner_width else None,
     )  # fmt: skip
     top = Module()
     top.submodules.dut = EnableInserter(dut.busy)(dut)

@@ -14,6 +14,8 @@ CONFIGS = {
     "long": WriteCombinerConfig(lines=8, line_beats=16, beat_bytes=2),
     "patient": WriteCombinerConfig(lines=8, line_beats=2, beat_bytes=4, patience=8),
     "hasty": WriteCombinerConfig(lines=2, line_beats=4, beat_bytes=4, patience=1),
+    "atomics": WriteCombinerConfig(lines=8, line_beats=4, beat_bytes=8, patience=4, owner_width=3),
+    "atomic pairs": WriteCombinerConfig(lines=2, line_beats=2, beat_bytes=8, owner_width=0),
 }
 PAIRS, PATIENT = CONFIGS["pairs"], CONFIGS["patient"]
 FULL = 0xFF
@@ -27,6 +29,7 @@ FULL = 0xFF
         ({"line_beats": 512}, "line_beats must be between 1 and 256, not 512"),
         ({"beat_bytes": 12}, "beat_bytes must be a power of two, not 12"),
         ({"patience": 3}, "patience must be a power of two, not 3"),
+        ({"owner_width": 17}, "owner_width must be between 0 and 16, not 17"),
     ],
 )
 def test_what_it_cannot_be_is_refused(fields, message):
@@ -45,7 +48,8 @@ def random_writes(rng: random.Random, config: WriteCombinerConfig, lines: int, c
             rng.randint(0, every),
             1 << rng.randrange(config.beat_bytes),
         ])
-        yield rng.choice([beat, last - beat]), rng.randbytes(config.beat_bytes), strobes
+        write = rng.choice([beat, last - beat]), rng.randbytes(config.beat_bytes), strobes
+        yield (*write, rng.getrandbits(6 + config.owner_width)) if config.has_atomics else write
 
 
 @pytest.mark.parametrize("lines", [1, 3, 40])
@@ -124,3 +128,24 @@ def test_beats_follow_each_other():
     bench.run(pairs(30))
     at = [cycle for cycle, _ in bench.beats]
     assert at == list(range(20, 80))
+
+
+def test_an_atomic_leaves_at_once_with_the_writes_before_it():
+    """Two writes wait for others; the atomic, and a write after it, begin bursts of their own."""
+    config = CONFIGS["atomics"]
+    bench = CombinerBench(config, random.Random(1))
+    plain, atomic = [(beat, bytes(8), FULL, 0) for beat in (0, 1, 8)], (1, bytes(8), 0xF, 1)
+    bench.run([*plain, atomic, (1, bytes(8), FULL, 0)])
+    atomic_at = bench.writes[3][0]
+    bursts = [
+        (burst["beat"], burst["further"], burst["user"]["atomic"]) for _, burst in bench.bursts
+    ]
+    assert bursts == [(0, 1, 0), (8, 0, 0), (1, 0, 1), (1, 0, 0)]
+    assert [cycle - atomic_at for cycle, _ in bench.bursts][:3] == [1, 2, 3]
+
+
+def test_atomics_leave_one_per_cycle():
+    bench = CombinerBench(CONFIGS["atomics"], random.Random(1))
+    bench.run([(beat % 3, bytes(8), 0xF0, 1) for beat in range(20)])
+    at = [cycle for cycle, *_ in bench.beats]
+    assert at == list(range(at[0], at[0] + 20))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from amaranth import Module, Value
 
+from spica.hw.lib.axi import atomic_user_layout
 from spica.hw.lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.packing import Packing
@@ -21,6 +22,8 @@ class Burst:
     entry: int
     line: int
     begun: int
+    user: int = 0
+    is_closed: bool = False  # begun with or before an atomic
     beats: dict[int, tuple[bytes, int]] = field(default_factory=dict)  # value, strobes
 
     def write(self, place: int, value: bytes, strobes: int):
@@ -38,7 +41,8 @@ class CombinerBench:
 
     A write joins the open burst of its line, or begins one if an entry is free. Bursts are offered
     in the order in which they began: when whole, when entries are scarce, or after the patience.
-    Their beats follow in order, and all offers stay until they are accepted.
+    Their beats follow in order, and all offers stay until they are accepted. An atomic is alone in
+    its burst, and closes all bursts, which are then offered at once.
 
     Parameters
     ----------
@@ -70,7 +74,8 @@ class CombinerBench:
         self.takes = takes or (lambda _: (not self.pauses(), not self.pauses()))
         self.dut = require_no_loop(WriteCombiner(config))
         self.cycle = 0
-        self.offer: tuple[int, bytes, int] | None = None
+        self.user = Packing(atomic_user_layout(config.owner_width or 0))
+        self.offer: tuple[int, bytes, int, int] | tuple[int, bytes, int] | None = None
         self.waiting: deque[Burst] = deque()  # not accepted yet
         self.held: deque[Burst] = deque()  # with beats that were not offered yet
         self.offers = False  # the oldest of `waiting` was offered
@@ -84,8 +89,11 @@ class CombinerBench:
         """Return, at random, whether to pause in this cycle."""
         return self.rng.random() < self.stall
 
-    def run(self, writes: Iterable[tuple[int, bytes, int] | None], timeout: int = 20_000):
-        """Offer writes (beat, value, strobes) in order; None is a pause of one cycle."""
+    def run(self, writes: Iterable[tuple | None], timeout: int = 20_000):
+        """Offer writes (beat, value, strobes) in order, or (beat, value, strobes, user bits).
+
+        None is a pause of one cycle.
+        """
         left, dut, config = deque(writes), self.dut, self.config
         request, burst, beat = (
             Packing(layout)
@@ -100,9 +108,11 @@ class CombinerBench:
                     self.offer = left.popleft()
                 ctx.set(dut.i.valid, self.offer is not None)
                 if self.offer is not None:
-                    number, value, strobes = self.offer
+                    number, value, strobes, *user = self.offer
                     data = int.from_bytes(value, "little")
                     payload = {"beat": number, "data": data, "strobes": strobes}
+                    if config.has_atomics:
+                        payload["user"] = self.user.unpack(user[0])
                     ctx.set(Value.cast(dut.i.payload), request.pack(payload))
                 takes = self.takes(self.cycle)
                 ctx.set(dut.burst.ready, takes[0])
@@ -165,30 +175,37 @@ class CombinerBench:
         first, last = min(oldest.beats), max(oldest.beats)
         waited = self.cycle - oldest.begun
         scarce = self.in_use >= max(1, config.lines - 2 + (config.lines == 2))
-        must = self.offers or scarce or len(oldest.beats) == config.line_beats
+        is_whole = len(oldest.beats) == config.line_beats
+        must = self.offers or scarce or is_whole or oldest.is_closed
         assert bits is not None or not (must or waited > 2 * config.patience)
         assert bits is None or must or waited > config.patience
-        expected = {"beat": oldest.line * config.line_beats + first, "further": last - first}
+        expected: dict = {"beat": oldest.line * config.line_beats + first, "further": last - first}
+        if config.has_atomics:
+            expected["user"] = self.user.unpack(oldest.user)
         assert bits in (None, expected)
         self.offers = bits is not None
 
     def accept(self, ready: int, joins: int, entry: int):
         """Check the answer to the offered write; take it over if it is accepted."""
         assert self.offer is not None
-        beat, value, strobes = self.offer
+        beat, value, strobes, *users = self.offer
+        user = users[0] if users else 0
         line, place = divmod(beat, self.config.line_beats)
         is_open = list(self.waiting)[int(self.offers) :]
-        burst = next((other for other in is_open if other.line == line), None)
+        joinable = [other for other in is_open if other.line == line and not other.is_closed]
+        burst = None if user & 1 or not joinable else joinable[0]
         assert joins == (burst is not None)
         assert ready == (joins or self.in_use < self.config.lines)
         if not ready:
             return
         if burst is None:
-            burst = Burst(entry, line, self.cycle)
+            burst = Burst(entry, line, self.cycle, user)
             assert entry not in {other.entry for other in (*self.waiting, *self.held)}
             self.waiting.append(burst)
             self.held.append(burst)
         assert entry == burst.entry
+        for other in self.waiting:
+            other.is_closed |= bool(user & 1)
         burst.write(place, value, strobes)
         self.writes.append((self.cycle, self.offer))
         self.offer = None
