@@ -9,6 +9,7 @@ from spica.hw.config.l2 import L2Config
 from spica.hw.isa.operations import AtomicOperation
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from support.memory.l2_atomic_bench import L2AtomicBench
+from support.memory.l2_replay import RecordedBench, replay
 from support.slow_cases import pairs
 
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
@@ -196,6 +197,11 @@ def test_a_line_that_dram_refuses_is_an_error():
     bench.run([refused], [again, fine], [beside], bench.reads(OTHER, [0]), "flush")
     assert [refused.codes, again.codes, fine.codes, beside.codes] == [[2], [2], [0], [0]]
     assert not bench.failed
+    # An error of another line, which arrives while the atomic waits, is not its own.
+    bench = L2AtomicBench(SMALL, random.Random(1), broken=broken, latency=20)
+    late = bench.atomic(CORE, 17)
+    bench.run("idle", [*bench.reads(OTHER, [0]), late])
+    assert late.codes == [0]
     # A whole beat that was written is valid, whatever DRAM says.
     written = bench.writes(CORE, [0])[0]
     written.writes = (written.writes or [])[:1]
@@ -211,3 +217,52 @@ def test_a_flush_takes_results_along():
         *(phase for word in (0, 16, 5, 40) for phase in (bench.atomics(CORE, [word] * 3), "flush"))
     )
     assert len(bench.stored) == 4
+
+
+def atomics_per_cycle(words, operation: AtomicOperation) -> float:
+    """Return the atomics per cycle on words of one line in the cache."""
+    bench = L2AtomicBench(SMALL, random.Random(1))
+    atomics = bench.atomics(CORE, words, operation)
+    bench.run(bench.writes(CORE, [0, 1]), atomics)
+    assert not bench.fetched and not bench.counts["retries"]
+    return (len(atomics) - 1) / (atomics[-1].ended - atomics[0].ended)
+
+
+@pytest.mark.parametrize("operation", [AtomicOperation.ADD, AtomicOperation.CAS])
+def test_one_atomic_is_done_per_cycle(operation):
+    """On distinct words, and repeatedly on one word, whose last value is forwarded."""
+    assert atomics_per_cycle([n % 32 for n in range(64)], operation) == 1
+    assert atomics_per_cycle([5] * 64, operation) == 1
+
+
+def test_a_reservation_lasts_for_its_time_and_ends_with_a_write_past_the_cache():
+    bench = L2AtomicBench(SMALL, random.Random(1), gated=True)
+    lr, sc = (
+        lambda word, op=op, **fields: bench.atomic(CORE, word, op, **fields)
+        for op in (AtomicOperation.LR, AtomicOperation.SC)
+    )
+    pair = [lr(3), sc(3)]
+    written = [lr(3), *bench.writes(OTHER, [0], strobes=1 << 12), sc(3)]
+    beside = [lr(3), *bench.writes(OTHER, [0], strobes=1 << 16), sc(3)]
+    atomic = [lr(3), bench.atomic(DMA, 3, AtomicOperation.SWAP), sc(3)]
+    # The line is evicted, and written past the cache.
+    evicted = [lr(3), *bench.reads(CORE, [4, 8])], bench.writes(DMA, [0]), [sc(3)]
+    aged = [lr(3)], "idle", [sc(3)]
+    bench.run(pair, written, beside, atomic, *evicted, *aged, "flush")
+    results = [burst.result for burst in (pair[1], written[2], beside[2], atomic[2])]
+    assert results == [0, 1, 0, 1]
+    assert [evicted[2][0].result, aged[2][0].result] == [1, 1]
+    assert aged[2][0].done - aged[0][0].done > 256
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["small", "ahead"])
+def test_verilator_does_the_same(name):
+    config = CONFIGS[name]
+    bench = RecordedBench(config, random.Random(8), jitter=20, stall=0.3)
+    ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
+    bench.run(
+        bench.mixed(100, lines=range(24), ids=ids, words=range(24 * 16)), "flush",
+        bench.mixed(150, lines=range(2), ids=ids, words=range(3)), "flush",
+    )  # fmt: skip
+    assert replay(bench) > 500
