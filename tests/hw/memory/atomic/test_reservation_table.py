@@ -16,6 +16,9 @@ from spica.synth.measure import measure
 CONFIGS = {
     "4 of 4x4": ReservationTableConfig(entries=4, columns=4, lines=4, owners=16),
     "1 of 1x2": ReservationTableConfig(entries=1, columns=1, lines=2, owners=3),
+    "4 of one line": ReservationTableConfig(
+        entries=4, columns=4, lines=4, owners=16, is_one_line=True
+    ),
     "8 of 1x64": ReservationTableConfig(entries=8, columns=1, lines=64, owners=8),
     "all ones": ReservationTableConfig(entries=1, columns=1, lines=1, owners=1),
 }
@@ -33,11 +36,14 @@ class Bench:
     async def step(self, ctx, request=None, writes=None):
         """Run a cycle; return whether the thread of the request holds its word."""
         dut, writes = self.dut, writes or {}
+        if self.config.is_one_line:
+            writes = dict.fromkeys(writes, max(writes.values(), default=0))
         reserves, owner, (column, line) = request or (False, 0, (0, 0))
         fields = {"reserves": reserves, "owner": owner, "column": column, "line": line}
         ctx.set(dut.request, {"valid": request is not None, **fields})
         ctx.set(dut.writes, [
-            {"valid": k in writes, "line": writes.get(k, 0)} for k in range(self.config.columns)
+            {"valid": k in writes, "line": writes.get(k, max(writes.values(), default=0))}
+            for k in range(self.config.columns)
         ])  # fmt: skip
         holds, busy = bool(ctx.get(dut.holds)), bool(ctx.get(dut.busy))
         assert busy == bool(self.model.reserved)

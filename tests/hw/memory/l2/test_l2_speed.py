@@ -16,6 +16,8 @@ from support.memory.l2_bench import Burst, L2Bench
 #: Limits of a slice at its default, with 64 MSHRs and 64 write-backs. Without claims of prefetched
 #: lines and writes of whole lines to DRAM they were 1,920 cells and 4,400 flip-flops.
 CELLS, FLIP_FLOPS, DEPTH = 2_060, 4_480, 51
+#: The same with atomics of 256 threads of each source, and 8 reservations: 14,200 NAND2 more.
+ATOMIC_CELLS, ATOMIC_FLIP_FLOPS = 2_530, 4_990
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
 
@@ -159,3 +161,12 @@ def test_stated_cost_at_its_default():
     assert measured.depth <= DEPTH
     assert measured.cells <= CELLS
     assert measured.flip_flops <= FLIP_FLOPS
+
+
+@pytest.mark.slow
+def test_stated_cost_with_atomics():
+    measured = measure(L2Slice(L2SliceConfig(l2=L2Config(), owner_width=8)), "l2_slice")
+    assert not too_deep(measured)
+    assert measured.depth <= DEPTH
+    assert measured.cells <= ATOMIC_CELLS
+    assert measured.flip_flops <= ATOMIC_FLIP_FLOPS
