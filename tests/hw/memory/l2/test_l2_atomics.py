@@ -246,12 +246,13 @@ def test_a_reservation_lasts_for_its_time_and_ends_with_a_write_past_the_cache()
     beside = [lr(3), *bench.writes(OTHER, [0], strobes=1 << 16), sc(3)]
     atomic = [lr(3), bench.atomic(DMA, 3, AtomicOperation.SWAP), sc(3)]
     # The line is evicted, and written past the cache.
-    evicted = [lr(3), *bench.reads(CORE, [4, 8])], bench.writes(DMA, [0]), [sc(3)]
+    reads = bench.reads(CORE, [4, 8])
+    evicted = [lr(3)], *([read] for read in reads), bench.writes(DMA, [0]), [sc(3)]
     aged = [lr(3)], "idle", [sc(3)]
     bench.run(pair, written, beside, atomic, *evicted, *aged, "flush")
     results = [burst.result for burst in (pair[1], written[2], beside[2], atomic[2])]
     assert results == [0, 1, 0, 1]
-    assert [evicted[2][0].result, aged[2][0].result] == [1, 1]
+    assert [evicted[-1][0].result, aged[-1][0].result] == [1, 1]
     assert aged[2][0].done - aged[0][0].done > 256
 
 
