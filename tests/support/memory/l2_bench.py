@@ -239,9 +239,6 @@ class L2Bench:
     def look_up(self, outcome: int):
         """Account for the outcome of a look-up."""
 
-    def record(self, near: list[int], dram: list[int]):
-        """Account for the samples of both sides."""
-
     def user_bits(self, channel: str, burst: Burst) -> dict[str, int]:
         """Return the user bits of an address."""
         return {}
@@ -288,7 +285,6 @@ class L2Bench:
             *near.samples, *dram.samples,
         )  # fmt: skip
         self.look_up(outcome)
-        self.record(seen[: len(near.samples)], seen[len(near.samples) :])
         self.events.update(name for n, name in enumerate(EVENTS) if events >> n & 1)
         self.failed += failed
         self.accept(near.see(seen[: len(near.samples)]), offers)

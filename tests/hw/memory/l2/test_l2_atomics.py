@@ -9,7 +9,6 @@ from spica.hw.config.l2 import L2Config
 from spica.hw.isa.operations import AtomicOperation
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from support.memory.l2_atomic_bench import L2AtomicBench
-from support.memory.l2_replay import RecordedBench, replay
 from support.slow_cases import pairs
 
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
@@ -254,16 +253,3 @@ def test_a_reservation_lasts_for_its_time_and_ends_with_a_write_past_the_cache()
     assert results == [0, 1, 0, 1]
     assert [evicted[-1][0].result, aged[-1][0].result] == [1, 1]
     assert aged[2][0].done - aged[0][0].done > 256
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["small", "ahead"])
-def test_verilator_does_the_same(name):
-    config = CONFIGS[name]
-    bench = RecordedBench(config, random.Random(8), jitter=20, stall=0.3)
-    ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
-    bench.run(
-        bench.mixed(100, lines=range(24), ids=ids, words=range(24 * 16)), "flush",
-        bench.mixed(150, lines=range(2), ids=ids, words=range(3)), "flush",
-    )  # fmt: skip
-    assert replay(bench) > 500
