@@ -80,7 +80,7 @@ def change_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def atomic_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Return the layout of what a write has besides if it is `valid` as an atomic.
+    """Return the layout of the operation of an atomic; a write is one if it is `valid`.
 
     ``owner`` is unique among all sources.
     """

@@ -233,7 +233,7 @@ class L2Bench:
 
     @cached_property
     def outcome(self) -> Value:
-        """What `look_up` gets in each cycle."""
+        """Signals that `look_up` receives in each cycle."""
         return C(0, 1)
 
     def look_up(self, outcome: int):

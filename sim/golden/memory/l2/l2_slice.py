@@ -16,7 +16,7 @@ WORD_BYTES = WORD // 8
 
 @dataclass(frozen=True)
 class AtomicRequest:
-    """What makes a write of one beat an atomic: its operation and owner.
+    """Operation and owner of an atomic, which is a write of one beat.
 
     Parameters
     ----------
