@@ -106,7 +106,7 @@ def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
 
     With atomics, ``user`` and the bytes of one are those of `atomic_user_layout`.
     """
-    fields = {
+    fields: dict[str, ShapeLike] = {
         "beat": beat_width(config),
         "data": 8 * config.beat_bytes,
         "strobes": config.beat_bytes,
