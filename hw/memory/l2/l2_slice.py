@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
 from .arbiter import L2Arbiter
-from .atomic_access import L2AtomicAccess
+from .atomics.atomic_access import L2AtomicAccess
 from .data_array import L2DataArray
 from .dram_port import L2DramPort
 from .early_writebacks import L2EarlyWritebacks

@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import ResponseSignature
-from .atomic_stage import L2AtomicStage
+from .atomics.atomic_stage import L2AtomicStage
 from .layouts import L2SliceConfig, access_layout, operation_layout
 from .order_signatures import OrderSignature
 from .signatures import (

@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth import *
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import ceil_log2, exact_log2
 
 from ...config import WORD_BYTES
@@ -109,7 +109,9 @@ class BankAtomics(SharedBlock):
     def build(self, platform):
         m = Module()
         lanes, subbanks = self.lanes, self.config.memory.subbanks
-        m.submodules.pipeline = pipeline = AtomicPipeline(reservation_config(self.config))
+        m.submodules.pipeline = atomic_pipeline = AtomicPipeline(reservation_config(self.config))
+        pipeline: Any = atomic_pipeline.signature.flip().create(path=("pipeline",))
+        connect(m, pipeline, atomic_pipeline)
         turn, displaced = Signal(len(lanes.requests), init=1), Signal()
         m.d.comb += lanes.turn.eq(Mux(displaced, 0, turn))
         self.pass_turn(m, turn, lanes.done.any())

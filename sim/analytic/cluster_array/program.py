@@ -24,8 +24,8 @@ WINDOW_OVERLAP, WINDOW_EARLY = 8, 12
 #: masters are in step, and the percentage of the rest that it waits (33 x 200 x 300 with L of 20,
 #: 50, 100 and 200; 33 x 200 x 320, 16 x 200 x 320).
 STEP_OVERLAP, STEP_EXPOSED = 59, 88
-#: From the start of the first load until the commanding warp waits for it: in a product of one step,
-#: and in another (all single tiles, 16 x 16 x 128).
+#: From the start of the first load until the commanding warp waits for it: in a product of one
+#: step, and in another (all single tiles, 16 x 16 x 128).
 FIRST_WAIT_ALONE, FIRST_WAIT = 258, 292
 #: From the change of a counter to the warp that it wakes; a wait for what has happened already.
 WAKE, NO_WAIT = 3, 6

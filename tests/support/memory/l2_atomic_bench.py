@@ -63,7 +63,7 @@ class L2AtomicBench(L2Bench):
         self.gathered.append(burst)
         self.pending.setdefault(burst.id, deque()).append((burst, {}))
 
-    def look_up(self, outcome: int):
+    def record_lookup(self, outcome: int):
         """Do the oldest write when it is done."""
         done, undone, fails = (outcome >> n & 1 for n in range(3))
         self.counts["retries"] += undone

@@ -233,10 +233,10 @@ class L2Bench:
 
     @cached_property
     def outcome(self) -> Value:
-        """Signals that `look_up` receives in each cycle."""
+        """Signals that `record_lookup` receives in each cycle."""
         return C(0, 1)
 
-    def look_up(self, outcome: int):
+    def record_lookup(self, outcome: int):
         """Account for the outcome of a look-up."""
 
     def user_bits(self, channel: str, burst: Burst) -> dict[str, int]:
@@ -284,7 +284,7 @@ class L2Bench:
             Value.cast(dut.events), dut.failed, dut.flushed, self.outcome,
             *near.samples, *dram.samples,
         )  # fmt: skip
-        self.look_up(outcome)
+        self.record_lookup(outcome)
         self.events.update(name for n, name in enumerate(EVENTS) if events >> n & 1)
         self.failed += failed
         self.accept(near.see(seen[: len(near.samples)]), offers)

@@ -1,6 +1,7 @@
 """Golden model of a transaction barrier: one operation on its state."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .....hw.isa.transaction_barrier import (
     BARRIER_LAYOUT,
@@ -131,7 +132,7 @@ def packed_barrier(state: BarrierState | None) -> int:
     """Return the 8 bytes of a barrier as a number; they are 0 if there is none."""
     if state is None:
         return 0
-    fields = {name: getattr(state, name) for name in vars(state)}
+    fields: dict[int | str, Any] = {name: getattr(state, name) for name in vars(state)}
     return BARRIER_LAYOUT.const(fields | {"mark": BARRIER_MARK}).as_value().value
 
 

@@ -168,7 +168,7 @@ def test_reads_that_wait_for_its_line_see_values_in_order():
     assert bench.counts["retries"]
 
 
-def test_a_prefetch_of_its_line_is_filled_while_reads_go_on():
+def test_a_prefetch_of_its_line_is_filled_beside_reads():
     """Reads of one line look up in each cycle, so that the fill of a prefetch is deferred."""
     config = replace(AHEAD, l2=replace(AHEAD.l2, size=4096, prefetch=4))
     bench = L2AtomicBench(config, random.Random(1), latency=30)

@@ -3,11 +3,11 @@
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ...emit.shared_block import SharedBlock
-from ...isa.operations import AtomicOperation
-from ...lib.streams import ResponseSignature
-from .layouts import L2SliceConfig, operation_layout, result_layout
-from .signatures import AtomicOutcomeSignature
+from ....emit.shared_block import SharedBlock
+from ....isa.operations import AtomicOperation
+from ....lib.streams import ResponseSignature
+from ..layouts import L2SliceConfig, operation_layout, result_layout
+from ..signatures import AtomicOutcomeSignature
 
 __all__ = ["L2AtomicStage"]
 

@@ -6,21 +6,21 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
-from ...emit.shared_block import SharedBlock
-from ...isa.operations import AtomicOperation
-from ...lib.axi import WORD
-from ...lib.one_hot import number_of, select_one
-from ...lib.streams import ResponseSignature
-from ..atomic.atomic_unit import AtomicUnit, AtomicUnitSignature
-from ..atomic.reservation_table import ReservationSignature, ReservationTable
-from .layouts import (
+from ....emit.shared_block import SharedBlock
+from ....isa.operations import AtomicOperation
+from ....lib.axi import WORD
+from ....lib.one_hot import number_of, select_one
+from ....lib.streams import ResponseSignature
+from ...atomic.atomic_unit import AtomicUnit, AtomicUnitSignature
+from ...atomic.reservation_table import ReservationSignature, ReservationTable
+from ..layouts import (
     L2SliceConfig,
     access_layout,
     atomic_layout,
     atomic_reply_layout,
     operation_layout,
 )
-from .signatures import AtomicOutcomeSignature, LineSignature
+from ..signatures import AtomicOutcomeSignature, LineSignature
 
 __all__ = ["L2AtomicAccess"]
 

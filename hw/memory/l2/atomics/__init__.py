@@ -1,0 +1,1 @@
+"""Atomic operations of an L2 slice."""
