@@ -195,6 +195,10 @@ class PipelineConfig:
         lanes = None if info.lanes is None else getattr(self, info.lanes)
         return lanes or gcd(self.threads, info.default_lanes or self.threads)
 
+    def operands(self, port: Port) -> int:
+        """Return the operands that `port` receives; a compare-and-swap has a third one."""
+        return 3 if port is Port.MEMORY and self.atomics else PORTS[port].operands
+
     def latency(self, port: Port) -> int:
         """Return the cycles from the operands to the result of a port with `Latency.FIXED`."""
         cycles = PORTS[port].cycles

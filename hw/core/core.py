@@ -68,7 +68,8 @@ class Core(SharedBlock):
         Instructions may have changed (``fence.i``): fetches from the next cycle on must return
         the current contents of memory.
     invalidate_data : Out(1)
-        Data may have changed: a fence takes effect, with all accesses of its warp completed.
+        Data may have changed: a fence or an acquire takes effect, with all accesses of its warp
+        completed.
     fault, memory_fault : Out(ResponseSignature)
         Fault of a warp, in control or in memory; the warp stops.
     {port} : Out(WideReadSignature(config.shared, nbytes))
@@ -113,7 +114,7 @@ class Core(SharedBlock):
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control
-        self.connect_outside(m, front_end, units[Port.MEMORY], control)
+        self.connect_outside(m, front_end, issue, units[Port.MEMORY], control)
         self.report_memory_faults(m, units)
         self.connect_warps(m, front_end, issue, control, counters)
         for slot in range(core.issue_width):
@@ -142,7 +143,12 @@ class Core(SharedBlock):
         return m
 
     def connect_outside(
-        self, m: Module, front_end: FrontEnd, memory: LoadStoreUnit, control: WarpControl
+        self,
+        m: Module,
+        front_end: FrontEnd,
+        issue: Issue,
+        memory: LoadStoreUnit,
+        control: WarpControl,
     ):
         """Connect the ports to memory and to the rest of the cluster."""
         connect(m, front_end.request, flipped(self.fetch))
@@ -152,11 +158,14 @@ class Core(SharedBlock):
         connect(m, control.fault, flipped(self.fault))
         connect(m, control.barrier, flipped(self.barrier))
         connect(m, control.command, flipped(self.command))
+        renews = control.invalidate_data
+        if self.config.core.atomics:
+            renews = renews | issue.acquired
         m.d.comb += [
             control.core.eq(self.number),
             self.exit_code.eq(control.exit_code),
             self.invalidate.eq(control.invalidate),
-            self.invalidate_data.eq(control.invalidate_data),
+            self.invalidate_data.eq(renews),
         ]
         if self.config.core.awaits_units:
             connect(m, flipped(self.progress), control.progress)

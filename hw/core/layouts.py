@@ -10,6 +10,7 @@ from ..lib.interfaces.core_memory import warp_shape
 from ..lib.interfaces.execution_unit import OPERANDS, REGISTER_WIDTH, beat_field
 
 __all__ = [
+    "acquire_field",
     "branch_layout",
     "decoded_layout",
     "group_fields",
@@ -40,6 +41,15 @@ def product_field(config: PipelineConfig) -> dict[str, ShapeLike]:
     return {"awaits_products": 1} if config.awaits_products else {}
 
 
+def acquire_field(config: PipelineConfig) -> dict[str, ShapeLike]:
+    """Return the field of instructions that acquire, with atomics.
+
+    The next instruction of the warp issues after everything before it has completed, and reads
+    memory anew.
+    """
+    return {"acquires": 1} if config.atomics else {}
+
+
 def decoded_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decoded instruction, from the decoder to the scheduler.
 
@@ -63,6 +73,7 @@ def decoded_layout(config: PipelineConfig) -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
+        **acquire_field(config),
         **product_field(config),
         **group_fields(config),
     })

@@ -14,13 +14,13 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "Issue": (
         *("warps", "threads", "scheduler", "issue_width", "snoop", "writeback_buses"),
-        *("integer_lanes", "fp32_lanes", "fma_latency"),
+        *("integer_lanes", "fp32_lanes", "fma_latency", "atomics"),
     ),
     "Collectors": (
         *("warps", "threads", "issue_width", "bank_mapping", "collectors", "snoop"),
-        "writeback_buses",
+        *("writeback_buses", "atomics"),
     ),
-    "Collector": ("warps", "threads", "bank_mapping", "snoop", "writeback_buses"),
+    "Collector": ("warps", "threads", "bank_mapping", "snoop", "writeback_buses", "atomics"),
     "RegisterFile": (
         *("warps", "threads", "banks", "bank_mapping", "bank_arbiter", "collectors"),
         "writeback_buses",

@@ -313,8 +313,8 @@ class PortInfo:
     operations : type of IntEnum
         Enumeration of its operations, at most ``2**OPERATION_WIDTH``.
     operands : int
-        Operands that it receives, 0 to 3, each one word per thread. Each costs a warp-wide
-        multiplexer in front of the unit.
+        Operands that it receives, 0 to 3, each one word per thread; cores with atomics send one
+        more to `Port.MEMORY`. Each costs a warp-wide multiplexer in front of the unit.
     latency : Latency
     cycles : int or str
         With `Latency.FIXED`: cycles from the last operands to the first result, or the field of

@@ -13,6 +13,7 @@ from ...arith.float.rounding import DYNAMIC, Rounding
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.encoding import REGISTER_FIELDS
+from ...isa.instructions import ORDERING_BIT
 from ...isa.operations import (
     OPERATION_WIDTH,
     ControlOperation,
@@ -42,9 +43,9 @@ class ImmediateFormat(enum.Enum, shape=3):
 RESERVED_ROUNDINGS = Const(sum(1 << mode for mode in range(len(Rounding), DYNAMIC)), 8)
 
 
-def atomic_field(config: PipelineConfig) -> dict[str, int]:
-    """Return the field of a decode result on rd as operand 2, if an instruction has it."""
-    return {"reads_rd": 1} if config.atomics else {}
+def atomic_fields(config: PipelineConfig) -> dict[str, int]:
+    """Return the fields of a decode result with atomics: on them, and on rd as operand 2."""
+    return {"is_atomic": 1, "reads_rd": 1} if config.atomics else {}
 
 
 def choice_layout(config: PipelineConfig) -> data.StructLayout:
@@ -71,7 +72,7 @@ def choice_layout(config: PipelineConfig) -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
-        **atomic_field(config),
+        **atomic_fields(config),
         **product_field(config),
         **fields,
     })
@@ -104,7 +105,7 @@ def choice_of(rule: Rule, config: PipelineConfig) -> dict:
         "b_is_immediate": rule.b_is_immediate,
         "stalls_warp": rule.stalls_warp,
         "serialises": rule.serialises,
-        **dict.fromkeys(atomic_field(config), rule.reads_rd),
+        **{name: getattr(rule, name) for name in atomic_fields(config)},
         **dict.fromkeys(product_field(config), rule.awaits_products),
         **(group_choice(spans) if spans else {}),
     }
@@ -142,8 +143,8 @@ class Decode(SharedBlock):
     the word as ``immediate``; ``a_is_pc`` marks a failed fetch. Immediates are sign-extended and
     aligned. Shifts use the lower five bits. For a control register, bits 11:0 are its number and
     bits 16:12 the rs1 field, in both forms. For an atomic operation, bits 11:7 are its
-    `AtomicOperation` and bits 6:5 its ordering; a compare-and-swap reads rd as operand 2. For one
-    on a transaction barrier, bits 11:5 are its `BarrierOperation`.
+    `AtomicOperation` and bits 6:5 its ordering; a compare-and-swap reads rd as operand 2, and a
+    release serialises. For one on a transaction barrier, bits 11:5 are its `BarrierOperation`.
     Instructions that may end a warp (``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``) read the
     exit code, x3, as operand 2.
 
@@ -191,9 +192,13 @@ class Decode(SharedBlock):
         m.d.comb += chosen.eq(Mux(is_refused, layout.const(ILLEGAL), choice))
         self.extend_immediate(m, chosen)
 
+        serialises = chosen.serialises
         if self.config.atomics:
             rs3 = Mux(chosen.reads_rd, rd, rs3)
             fields = [rd, rs1, rs2, rs3]
+            releases, acquires = self.word[ORDERING_BIT], self.word[ORDERING_BIT + 1]
+            serialises = serialises | (chosen.is_atomic & releases)
+            m.d.comb += self.o.acquires.eq(chosen.is_atomic & acquires)
         is_float = chosen.is_float
         exit_code = Mux(chosen.reads_exit_code, EXIT_CODE_REGISTER, 0)
         numbers = [
@@ -220,7 +225,7 @@ class Decode(SharedBlock):
             self.o.a_is_pc.eq(chosen.a_is_pc | self.failed),
             self.o.b_is_immediate.eq(chosen.b_is_immediate),
             self.o.stalls_warp.eq(chosen.stalls_warp),
-            self.o.serialises.eq(chosen.serialises),
+            self.o.serialises.eq(serialises),
             *(self.o[name].eq(chosen[name]) for name in product_field(self.config)),
         ]
         return m

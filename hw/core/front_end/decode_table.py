@@ -125,6 +125,11 @@ class Rule:
         return self.instruction.updates_rd
 
     @property
+    def is_atomic(self) -> bool:
+        """True if it is an atomic access, with an ordering."""
+        return self.instruction.unit is Unit.ATOMIC
+
+    @property
     def a_is_pc(self) -> bool:
         """True if operand 0 is the pc."""
         return self.instruction.name == "auipc"

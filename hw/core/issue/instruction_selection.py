@@ -10,7 +10,7 @@ from ...isa.operations import Port
 from ...lib.interfaces.execution_unit import OPERANDS
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
-from ..layouts import group_fields
+from ..layouts import acquire_field, group_fields
 from ..warp_state import WarpStateSignature
 from .issue_slot import EntrySignature
 from .scheduling import SchedulingSignature
@@ -127,6 +127,7 @@ class InstructionSelection(Component):
                 claim.loads.eq(instruction.port == Port.MEMORY),
                 claim.stalls_warp.eq(instruction.stalls_warp),
                 *(claim[name].eq(instruction[name]) for name in group_fields(self.config)),
+                *(claim[name].eq(instruction[name]) for name in acquire_field(self.config)),
             ]
         for number, port in enumerate(self.config.credit_ports):
             is_issued = Cat(

@@ -47,6 +47,8 @@ class Issue(SharedBlock):
         Reason why each warp is not ready.
     slots : Out(ArrayLayout(StallReason, issue_width))
         Outcome of each issue slot in the last cycle: NONE if issued, else the stall reason.
+    acquired : Out(1)
+        With atomics: an acquire takes effect; loads from the next cycle on must return new data.
     """
 
     def __init__(self, config: PipelineConfig):
@@ -64,6 +66,7 @@ class Issue(SharedBlock):
             "drained": Out(warps),
             "reason": Out(data.ArrayLayout(StallReason, warps)),
             "slots": Out(data.ArrayLayout(StallReason, width)),
+            **({"acquired": Out(1)} if config.atomics else {}),
         })
 
     def build(self, platform):
@@ -94,6 +97,8 @@ class Issue(SharedBlock):
             self.reason.eq(scoreboard.reason),
             self.slots.eq(selection.slots),
         ]
+        if self.config.atomics:
+            m.d.comb += self.acquired.eq(scoreboard.acquired)
         self.hold(m, selection)
         return m
 

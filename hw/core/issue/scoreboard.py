@@ -44,6 +44,8 @@ class Scoreboard(Component):
         The warp has nothing in flight, no product either.
     reason : Out(ArrayLayout(StallReason, warps))
         Reason why each warp is not ready.
+    acquired : Out(1)
+        With atomics: an acquire takes effect; loads from the next cycle on must return new data.
     """
 
     def __init__(self, config: PipelineConfig):
@@ -59,6 +61,7 @@ class Scoreboard(Component):
             "readiness": Out(ReadinessSignature(config)),
             "drained": Out(warps),
             "reason": Out(data.ArrayLayout(StallReason, warps)),
+            **({"acquired": Out(1)} if config.atomics else {}),
         })
 
     def elaborate(self, platform):
@@ -85,4 +88,6 @@ class Scoreboard(Component):
             self.drained.eq(readiness.drained),
             self.reason.eq(readiness.reason),
         ]
+        if self.config.atomics:
+            m.d.comb += self.acquired.eq(readiness.acquired)
         return m

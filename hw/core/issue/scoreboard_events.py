@@ -11,7 +11,7 @@ from ...emit.component import Component
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.interfaces.execution_unit import REGISTER_WIDTH, REGISTERS
-from ..layouts import group_fields
+from ..layouts import acquire_field, group_fields
 from .warp_scoreboard import (
     FIXED_PORTS,
     VARIABLE_PORTS,
@@ -60,6 +60,7 @@ def claim_layout(config: PipelineConfig) -> data.StructLayout:
         "writes": 1,
         "loads": 1,
         "stalls_warp": 1,
+        **acquire_field(config),
         **group_fields(config),
     })
 

@@ -1,5 +1,7 @@
 """Readiness of warps: those that can issue, and the stall reasons of the others."""
 
+from collections.abc import Sequence
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -43,6 +45,8 @@ class WarpReadiness(Component):
     """Readiness of warps, from the hazards of their registers and from their state.
 
     Combinational, except that an instruction that stalls its warp does so from the next cycle on.
+    An acquire stalls its warp until everything in flight has completed. Then `acquired` is set for
+    a cycle, and the warp can issue from the next one on.
 
     Parameters
     ----------
@@ -53,6 +57,8 @@ class WarpReadiness(Component):
     heads, active, warps, claims, exhausted, readiness, drained, reason
         As in `Scoreboard`.
     board : In(HazardSignature(config)).array(warps)
+    acquired : Out(1)
+        With atomics: see `Scoreboard`.
     """
 
     def __init__(self, config: PipelineConfig):
@@ -68,6 +74,7 @@ class WarpReadiness(Component):
             "readiness": Out(ReadinessSignature(config)),
             "drained": Out(warps),
             "reason": Out(data.ArrayLayout(StallReason, warps)),
+            **({"acquired": Out(1)} if config.atomics else {}),
         })
 
     def elaborate(self, platform):
@@ -97,6 +104,8 @@ class WarpReadiness(Component):
             settled = Cat(board.settled for board in self.board)
             settled &= ~self.column(0, "awaits_products")
             drained = drained | settled
+        if self.config.atomics:
+            crowded |= self.acquire(m, slots)
         runs = Signal(self.config.warps)
         free = Signal(self.config.warps)
         undrained = Signal(self.config.warps)
@@ -118,7 +127,22 @@ class WarpReadiness(Component):
             hazard = Cat(board.hazard[1] for board in self.board)
             held = hazard | self.column(0, "stalls_warp") | self.column(1, "serialises")
             held |= self.without_credit(1)
+            if self.config.atomics:
+                held |= self.column(0, "acquires")
             m.d.comb += readiness.ready_slot_1.eq(self.column(1, "valid") & ~held)
+
+    def acquire(self, m: Module, slots: Sequence[data.View]) -> Value:
+        """Return the warps with an acquire that has not taken effect."""
+        acquiring, acquires = Signal(self.config.warps), Signal()
+        m.d.comb += [
+            acquires.eq(Cat(slot.valid & slot.acquires for slot in slots).any()),
+            self.acquired.eq((acquiring & self.drained).any()),
+        ]
+        m.d.sync += acquiring.eq(
+            (acquiring & ~self.drained)
+            | (self.claims.grant & acquires.replicate(self.config.warps))
+        )
+        return acquiring
 
     def without_credit(self, slot: int) -> Value:
         """Return the warps whose entry of a slot is for a port without a credit."""

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.component import Component
-from ...isa.operations import PORTS, Port
+from ...isa.operations import Port
 from ...lib.age_matrix import oldest
 from ...lib.interfaces.execution_unit import OPERANDS, operation_layout
 from ...lib.one_hot import select
@@ -59,7 +59,7 @@ class Dispatch(Component):
             accepted = operation.ready.replicate(collectors)
             bound = Cat(held.port[port] for held in self.held)
             # Operands are the last field of the layout.
-            absent = 32 * self.config.threads * (OPERANDS - PORTS[Port(port)].operands)
+            absent = 32 * self.config.threads * (OPERANDS - self.config.operands(Port(port)))
             operations = [Value.cast(one.operation) for one in self.collected]
             operations = [one[: len(one) - absent] for one in operations]
             m.d.comb += [

@@ -91,11 +91,11 @@ def data_request_layout(config: CorePorts) -> data.StructLayout:
     ``tag`` is returned with the response. ``data`` is aligned to its byte lanes: the word at
     ``address & ~3``; ``strobes`` selects its stored bytes.
 
-    With atomics, ``atomic`` marks a request whose ``is_store`` is 0. Its lanes do ``operation``
-    on the bytes of ``strobes``, lowest lane first, and are answered with the old words; those of a
-    store-conditional with 0 if it wrote, else 1. ``data`` is the operand and ``expected`` the value
-    that a compare-and-swap compares, both at these bytes. ``owner`` has the beat in its low bits
-    and the warp above it: with the lane it is the number of a thread.
+    With atomics, ``atomic`` marks a request whose lanes perform ``operation`` on the bytes of
+    ``strobes``, lowest lane first; its ``is_store`` is 0. They are answered with the old words,
+    those of a store-conditional with 0 if it wrote, else 1. ``data`` is the operand, ``expected``
+    the value that a compare-and-swap compares, both at these bytes. ``owner`` has the beat in its
+    low bits and the warp above it: with the lane it is the number of a thread.
     """
     lanes = config.request_lanes
     atomic = {

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from amaranth import Value
 
 from spica.hw.core.units.lsu.load_store import LoadStoreUnit
-from spica.hw.isa.operations import MemoryOperation
+from spica.hw.isa.operations import AtomicOperation, MemoryOperation
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from spica.hw.lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
 from spica.sim.engine.testbench import put, require_no_loop, simulate
@@ -28,16 +28,20 @@ __all__ = [
 BASE = 0x8000_FF80
 PLAIN = [operation for operation in MemoryOperation if not operation.name.startswith("ATOMIC")]
 LOADS = [operation for operation in PLAIN if operation.name.startswith("L")]
+ATOMIC = [operation for operation in MemoryOperation if operation not in PLAIN]
+#: Atomic operations on words only.
+OF_WORDS = (AtomicOperation.LR, AtomicOperation.SC)
 WORD = 0xFFFF_FFFF
 
 
 def make_access(config, operation, addresses, *, immediate=0, **fields):
     """Return an access of all threads to these addresses; `fields` override."""
     store = operation.name.startswith("S")
+    offset = 0 if operation in ATOMIC else immediate
     return Access(
         operation=operation,
         immediate=immediate & WORD,
-        bases=tuple((address - immediate) & WORD for address in addresses),
+        bases=tuple((address - offset) & WORD for address in addresses),
         **{
             "warp": 0,
             "mask": (1 << config.threads) - 1,
@@ -45,6 +49,7 @@ def make_access(config, operation, addresses, *, immediate=0, **fields):
             "rd": 0 if store else 5,
             "writes": not store,
             "values": (0,) * config.threads,
+            "expected": (0,) * config.threads,
             **fields,
         },
     )
@@ -60,9 +65,24 @@ def random_address(rng, size, place, room):
     return BASE + rng.randrange(room // size) * size
 
 
+def random_immediate(rng, operation):
+    """Return a random immediate, or the operation and the ordering of an atomic access."""
+    if operation not in ATOMIC:
+        return rng.choice([0, 4, -4, 2047, -2048, rng.randrange(-2048, 2048)])
+    is_word = operation == MemoryOperation.ATOMIC_W
+    atomics = [one for one in AtomicOperation if is_word or one not in OF_WORDS]
+    often = [AtomicOperation.LR, AtomicOperation.SC, AtomicOperation.CAS]
+    chosen = rng.choice(often if is_word and rng.random() < 0.3 else atomics)
+    value = chosen << 7 | rng.getrandbits(7)
+    return value - (1 << 12 if value >> 11 else 0)
+
+
 def random_access(rng, config, room, *, wrong=0.0, refused=0.0):
-    """Return a random access within `room` bytes, with shares of illegal and refused addresses."""
-    operation = rng.choice(PLAIN)
+    """Return a random access within `room` bytes, with shares of illegal and refused addresses.
+
+    In cores with atomics most accesses are atomic.
+    """
+    operation = rng.choice(PLAIN + 4 * ATOMIC * config.atomics)
     size, place = size_of(operation), rng.randrange(room)
     addresses = [random_address(rng, size, place, room) for _ in range(config.threads)]
     for thread in range(config.threads):
@@ -72,19 +92,30 @@ def random_access(rng, config, room, *, wrong=0.0, refused=0.0):
             far = 0x8000_0000 | rng.getrandbits(29) << 2
             addresses[thread] = rng.choice([BASE - 4, BASE + room, far, 0x8000_0000, 0xFFFF_FFFC])
     full = (1 << config.threads) - 1
-    writes = operation in LOADS and rng.random() < 0.95
+    immediate = random_immediate(rng, operation)
+    # A store-release has no register.
+    has_result = operation in LOADS or (
+        operation in ATOMIC and immediate >> 7 & 31 != AtomicOperation.STORE
+    )
+    writes = has_result and rng.random() < 0.95
     return make_access(
         config,
         operation,
         addresses,
-        immediate=rng.choice([0, 4, -4, 2047, -2048, rng.randrange(-2048, 2048)]),
+        immediate=immediate,
         warp=rng.randrange(config.warps),
         mask=full if rng.random() < 0.5 else rng.randrange(full) + 1,
         pc=rng.randrange(1 << 30) * 4,
         rd=rng.randrange(1, 64) if writes else 0,
         writes=writes,
-        values=tuple(rng.choice([0, WORD, rng.getrandbits(32)]) for _ in range(config.threads)),
+        values=random_values(rng, config),
+        expected=random_values(rng, config),
     )
+
+
+def random_values(rng, config):
+    """Return a value for each thread, often an extreme."""
+    return tuple(rng.choice([0, WORD, rng.getrandbits(32)]) for _ in range(config.threads))
 
 
 def payloads_of(config, accesses):
@@ -102,7 +133,7 @@ def payloads_of(config, accesses):
             "rounding": access.rd % 8,
             "a_is_pc": 0,
             "b_is_immediate": access.operation in LOADS,
-            "operands": [access.bases, access.values, [access.pc] * config.threads],
+            "operands": [access.bases, access.values, access.expected],
         })
         for access in accesses
     ]

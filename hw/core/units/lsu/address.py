@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from amaranth import *
 
 __all__ = [
+    "is_atomic",
     "is_misaligned",
     "is_store",
     "is_unaddressable",
@@ -15,9 +16,15 @@ __all__ = [
 
 #: Bits of an operation: bits 1:0 are the size; bit 2 of a load disables sign extension.
 STORE = 3
+ATOMIC = 4
 UNSIGNED = 2
 #: All memory lies in the upper half of the address space.
 UPPER_HALF = 31
+
+
+def is_atomic(operation: Value) -> Value:
+    """Return whether a `MemoryOperation` is atomic; its size and sign are those of a load."""
+    return operation[ATOMIC]
 
 
 def is_store(operation: Value) -> Value:

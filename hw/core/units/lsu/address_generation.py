@@ -1,4 +1,4 @@
-"""Address generation: splits a warp's load or store into requests of one beat of lanes."""
+"""Address generation: splits a warp's access into requests of one beat of lanes."""
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
 from ....emit.component import Component
-from ....isa.operations import OPERATION_WIDTH, Port
+from ....isa.operations import OPERATION_WIDTH, AtomicOperation, Port
 from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.core_memory import data_request_layout
 from ....lib.interfaces.execution_unit import operation_layout
 from ....lib.interfaces.memory_fault import MemoryFault
 from ....lib.streams import ResponseSignature
-from .address import is_misaligned, is_store, is_unaddressable, store_strobes, store_word
+from .address import is_atomic, is_misaligned, is_store, is_unaddressable, store_strobes, store_word
 from .memory_layouts import (
     access_layout,
     beat_width,
@@ -24,6 +24,9 @@ from .memory_layouts import (
 )
 
 __all__ = ["AddressGeneration"]
+
+#: Lowest bit of the immediate's `AtomicOperation`.
+ATOMIC_OPERATION_BIT = 7
 
 
 class AddressGeneration(Component):
@@ -43,6 +46,7 @@ class AddressGeneration(Component):
     -------
     i : In(stream.Signature(operation_layout(config)))
         Loads and stores: operand 0 is the base, operand 1 the stored value. `mask` is never 0.
+        Of an atomic, operand 0 is the address, operand 2 the expected value of a compare-and-swap.
     slot_free, slot : In(1), In(slot_shape(config))
         Slot of the pending-request table for the next instruction; `i` stalls without one.
     opening : Out(ResponseSignature(opening_layout(config)))
@@ -105,6 +109,8 @@ class AddressGeneration(Component):
             m, Cat(request_slot[: (slots(config) - 1).bit_length()], beat), request_operation,
             request_mask, request_addresses, request_values,
         )  # fmt: skip
+        if config.atomics:
+            self.form_atomic(m, moves, request_operation, Cat(beat, request_access.warp))
 
         accepted = self.i.payload
         m.d.sync += request_first.eq(0)
@@ -138,7 +144,10 @@ class AddressGeneration(Component):
     def address(self, thread: int) -> Value:
         """Return the address of a thread of the instruction being accepted."""
         accepted = self.i.payload
-        return add_in_halves(accepted.operands[0][thread], accepted.immediate, 32)
+        offset = accepted.immediate
+        if self.config.atomics:
+            offset = offset & ~is_atomic(accepted.operation).replicate(len(offset))
+        return add_in_halves(accepted.operands[0][thread], offset, 32)
 
     def check(self, m: Module, operation: Value, mask: Value, addresses: data.View) -> Signal:
         """Find the threads at fault, and return 1 if there are any."""
@@ -182,3 +191,27 @@ class AddressGeneration(Component):
                 request.data[lane].eq(store_word(operation, values[lane])),
                 request.strobes[lane].eq(store_strobes(operation, addresses[lane])),
             ]
+
+    def form_atomic(self, m: Module, moves: Value, operation: Value, owner: Value):
+        """Drive the fields of an atomic request from the held instruction."""
+        request, accepted, lanes = self.request.payload, self.i.payload, self.request.payload.mask
+        # Shifted like the values.
+        expected = Signal(data.ArrayLayout(32, self.config.threads), reset_less=True)
+        atomic_operation = Signal(AtomicOperation, reset_less=True)
+        m.d.comb += [
+            request.atomic.eq(is_atomic(operation)),
+            request.operation.eq(atomic_operation),
+            request.owner.eq(owner),
+            *(
+                request.expected[lane].eq(store_word(operation, expected[lane]))
+                for lane in range(len(lanes))
+            ),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [
+                Value.cast(atomic_operation).eq(accepted.immediate[ATOMIC_OPERATION_BIT:]),
+                expected.eq(accepted.operands[2]),
+            ]
+        if beats(self.config) > 1:
+            with m.Elif(moves):
+                m.d.sync += Value.cast(expected).eq(Value.cast(expected) >> 32 * len(lanes))

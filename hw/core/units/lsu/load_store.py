@@ -1,4 +1,4 @@
-"""Load-store unit of a core: loads and stores of whole warps."""
+"""Load-store unit of a core: loads, stores and atomics of whole warps."""
 
 from amaranth import *
 from amaranth.lib import stream
@@ -44,8 +44,9 @@ class LoadStoreUnit(Component):
     | n + 2 | result, if the response covers all threads and no result waits |
     | n + 3 | result, if there were several parts (n + 4 with more than 16 slots) |
 
-    A store also has a result, which writes nothing. An instruction reported in `fault` has none:
-    its warp stalls forever, so no instruction uses the missing data.
+    A store also has a result, which writes nothing, and so has an atomic with rd = x0. An
+    instruction reported in `fault` has none: its warp stalls forever, so no instruction uses the
+    missing data.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ class LoadStoreUnit(Component):
     -------
     i : In(stream.Signature(operation_layout(config)))
         Loads and stores: operand 0 is the base, operand 1 the stored value. `mask` is never 0.
+        Of an atomic, operand 0 is the address, operand 2 the expected value of a compare-and-swap.
     request : Out(stream.Signature(data_request_layout(config)))
     response : In(ResponseSignature(data_response_layout(config)))
     o : Out(stream.Signature(result_layout(config)))

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from .....hw.config import PipelineConfig
 from .....hw.core.front_end.decode_table import RULES, Rule
-from .....hw.core.layouts import decoded_layout, group_fields, product_field
+from .....hw.core.layouts import acquire_field, decoded_layout, group_fields, product_field
 from .....hw.isa.encoding import IMMEDIATES, RegisterClass
-from .....hw.isa.instructions import find
+from .....hw.isa.instructions import ORDERING_BIT, find
 from .....hw.isa.operations import (
     ControlOperation,
     DivideOperation,
@@ -86,8 +86,10 @@ def decode(
     else:
         decoded = _pause(word, pc) if rule.instruction.name == "pause" else _by_opcode(word, pc)
     waits = rule is not None and rule.instruction.name == "hgmma_wait" and not is_refused
+    is_atomic = rule is not None and rule.instruction.unit is Unit.ATOMIC and not is_refused
+    orders = dict.fromkeys(acquire_field(config), is_atomic and word >> ORDERING_BIT + 1 & 1)
     products = dict.fromkeys(product_field(config), int(waits))
-    return dict.fromkeys(group_fields(config), 0) | decoded | products
+    return dict.fromkeys(group_fields(config), 0) | decoded | products | orders
 
 
 def _rule_of(word: int, config: PipelineConfig) -> Rule | None:
@@ -219,7 +221,10 @@ def _atomic(word: int, pc: int) -> Decoded:
     funct5 = word >> 27
     what = (Port.MEMORY, MemoryOperation[f"ATOMIC_{'BHW'[word >> 12 & 7]}"])
     sources = {2: (rs1,), 6: (rs1,), 5: (rs1, rs2, rd)}.get(funct5, (rs1, rs2))
-    return _fields(word, pc, what, rd=rd, sources=sources, immediate=_immediate("i", word))
+    immediate, serialises = _immediate("i", word), word >> ORDERING_BIT & 1
+    return _fields(
+        word, pc, what, rd=rd, sources=sources, immediate=immediate, serialises=serialises
+    )
 
 
 def _pause(word: int, pc: int) -> Decoded:

@@ -114,6 +114,15 @@ CONFIGS = {
     "8x8": CoreConfig(),
     "32x4": CoreConfig(warps=32, threads=4, accesses=32),
 }
+ATOMIC_CONFIGS = {
+    name: CoreConfig(atomics=True, **fields)
+    for name, fields in {
+        "1x1": {"warps": 1, "threads": 1, "accesses": 1},
+        "3x5": {"warps": 3, "threads": 5, "accesses": 8},
+        "4x6 by 2": {"warps": 4, "threads": 6, "memory_lanes": 2, "accesses": 16},
+        "8x8": {},
+    }.items()
+}
 MANNERS = {
     "at once": {},
     "slow": {"latency": 7},
@@ -167,6 +176,24 @@ def test_random_accesses_that_cannot_be(name, manners):
     outcome = check_random(CONFIGS[name], 150, manners, seed=3, wrong=chance, refused=chance)
     of_tensor_units = {MemoryFault.NOT_SHARED}
     assert {fault.kind for fault in outcome.faults} == set(MemoryFault) - of_tensor_units
+
+
+@pytest.mark.parametrize("room", [16, 256])
+@pytest.mark.parametrize("manners", MANNERS)
+@pytest.mark.parametrize("name", ATOMIC_CONFIGS)
+@pytest.mark.quick(1)
+def test_random_atomics(name, manners, room):
+    """Among loads and stores, many of them to the same words, by lanes of one instruction too."""
+    count = 100 if name == "8x8" else 200
+    check_random(ATOMIC_CONFIGS[name], count, manners, seed=6, room=room)
+
+
+@pytest.mark.parametrize("name", ["1x1", "4x6 by 2"])
+@pytest.mark.quick(1)
+def test_random_atomics_that_cannot_be(name):
+    chance = 0.3 / ATOMIC_CONFIGS[name].threads
+    outcome = check_random(ATOMIC_CONFIGS[name], 150, "wild", seed=7, wrong=chance, refused=chance)
+    assert {fault.kind for fault in outcome.faults} == set(MemoryFault) - {MemoryFault.NOT_SHARED}
 
 
 @pytest.mark.slow
