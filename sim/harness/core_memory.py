@@ -25,7 +25,8 @@ class CoreMemoryConfig:
     """Timing of the memory behind the instruction and data ports of cores.
 
     A request takes effect when it is accepted, lane by lane, and is answered `latency` cycles
-    later plus up to `jitter`; at most one answer of a kind per cycle and core.
+    later plus up to `jitter`; at most one answer of a kind per cycle and core. Each thread may have
+    a reservation, which ends after 256 cycles at the latest.
 
     Parameters
     ----------
@@ -75,6 +76,8 @@ def native_core_memory(memory: CoreMemoryConfig, config: MachineConfig) -> Nativ
         near_base=SHARED_BASE,
         # Between shared memory and the registers behind it there are print buffers.
         near_bytes=config.shared.size + DMA_BASE,
+        shared_bytes=config.shared.size,
+        reserved=0,
         console_base=CONSOLE_BASE,
         console_bytes=CONSOLE_LANES,
         dump_base=COUNTER_DUMP,

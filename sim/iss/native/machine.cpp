@@ -210,10 +210,11 @@ uint32_t flags_of(const Decoded& code) {
     return is_csr && is_counter(code.immediate) ? Retired::kReadsCounter : 0;
 }
 
-// Records the access of a load or store before it executes; loaded data is added afterwards.
+// Records the access of a load or store before it executes; loaded data is added afterwards. An
+// atomic access is recorded as a load.
 void record_access(Machine& machine, Warp& warp, const Decoded& code, Access& access) {
     bool is_store;
-    access.size = access_size(code.op, is_store);
+    access.size = access_size(code.op, is_store) + code.atomic_bytes;
     if (access.size == 0) return;
     access.addresses = access.data = access.before = {};
     access.is_store = is_store;

@@ -28,7 +28,8 @@ struct Fault {
 };
 
 // Access of a load or store; after a fault only the addresses are valid. For a store, `before`
-// holds the previous memory word around each address, 0 if unmapped.
+// holds the previous memory word around each address, 0 if unmapped. An atomic access is a load of
+// its result.
 struct Access {
     uint32_t size = 0, is_store = 0;
     std::array<uint32_t, kMaxThreads> addresses{}, data{}, before{};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cores/atomics.hpp"
 #include "memory/memory.hpp"
 #include "../iss/native/regions.hpp"
 
@@ -13,6 +14,7 @@ namespace spica {
 // Timing and address ranges of the memory of cores, filled in by Python.
 extern "C" struct CoreMemoryParameters {
     uint32_t near_base, near_bytes;  // shared memory and the print buffers behind it
+    uint32_t shared_bytes, reserved;
     uint32_t console_base, console_bytes;
     uint32_t dump_base, dump_bytes;  // counters that programs dump
     uint32_t latency, jitter, is_shuffled, padding;
@@ -27,6 +29,7 @@ public:
         : dram_(dram),
           near_{parameters.near_base, std::vector<uint8_t>(parameters.near_bytes)},
           dump_{parameters.dump_base, std::vector<uint8_t>(parameters.dump_bytes)},
+          shared_bytes_(parameters.shared_bytes),
           console_base_(parameters.console_base),
           console_bytes_(parameters.console_bytes) {}
 
@@ -80,10 +83,26 @@ public:
         } else {
             return false;
         }
+        reservations_.end(aligned);
         for (uint32_t byte = 0; byte < 4; byte++) {
             if (strobes >> byte & 1) bytes[byte] = static_cast<uint8_t>(word >> 8 * byte);
         }
         return true;
+    }
+    // Performs an atomic access of a thread; false if not allowed, or at the console.
+    bool perform(uint32_t address, const AtomicAccess& access, uint32_t thread, uint64_t now,
+                 uint32_t& result) {
+        uint32_t size = static_cast<uint32_t>(std::popcount(access.strobes)), old = 0;
+        if (!has_atomics(address, size) || !load(address, size, old)) return false;
+        uint32_t word = address & ~3u;
+        result = old;
+        if (access.operation == Atomic::kStoreConditional) {
+            result = !reservations_.take(thread, word, now);
+            if (result != 0) return true;
+        }
+        if (access.operation == Atomic::kLoadReserved) reservations_.reserve(thread, word, now);
+        if (!access.writes(old)) return true;
+        return store(address, size, access.strobes, access.written(old));
     }
     // Fetches an instruction; false outside the placed program.
     bool fetch(uint32_t address, uint32_t& word) {
@@ -95,7 +114,7 @@ public:
     }
 
     void archive(Archive& archive) {
-        archive(near_.bytes, dump_.bytes, regions_, console);
+        archive(near_.bytes, dump_.bytes, regions_, console, reservations_);
     }
 
     std::string console;  // console output
@@ -114,10 +133,18 @@ private:
         return dump_.contains(address, size) ? &dump_ : nullptr;
     }
 
+    // Whether atomics exist at an address: in DRAM and in shared memory, not behind it.
+    bool has_atomics(uint32_t address, uint32_t size) const {
+        return dram_.contains(address, size) ||
+               (address >= near_.base && address - near_.base < shared_bytes_);
+    }
+
     Memory& dram_;
     Piece near_, dump_;
+    const uint32_t shared_bytes_;
     uint32_t console_base_, console_bytes_;
     Regions regions_;
+    CoreReservations reservations_;
 };
 
 }  // namespace spica

@@ -35,6 +35,7 @@ CoreMemory::CoreMemory(const CorePorts& ports, CoreImage& image,
       data_(ports.data),
       image_(image),
       split_(parameters.split),
+      core_(core),
       fetches_(parameters, parameters.seed * 1024 + 2 * core),
       requests_(parameters, parameters.seed * 1024 + 2 * core + 1),
       words_(size_t{1} << fetch_.tag.width),
@@ -92,7 +93,9 @@ void CoreMemory::accept_request(uint64_t now, const uint32_t* outputs) {
         uint32_t address = addresses[lane], strobe = strobes[lane / 8] >> 4 * (lane % 8) & 15;
         uint32_t size = static_cast<uint32_t>(std::popcount(strobe));
         bool is_there;
-        if (is_store) {
+        if (data_.atomic.exists() && data_.atomic.get(outputs)) {
+            is_there = perform(now, outputs, lane, strobe, answer.words[lane]);
+        } else if (is_store) {
             uint32_t word = outputs[data_.data.offset + static_cast<int>(lane)];
             answer.words[lane] = 0;
             is_there = image_.store(address, size, strobe, word);
@@ -103,6 +106,17 @@ void CoreMemory::accept_request(uint64_t now, const uint32_t* outputs) {
     }
     requests_.add(tag, now);
     (is_store ? stores : loads)++;
+}
+
+// Performs the atomic access of a lane; returns whether there is memory for it.
+bool CoreMemory::perform(uint64_t now, const uint32_t* outputs, uint32_t lane, uint32_t strobes,
+                         uint32_t& result) {
+    auto word = [&](const Field& field) { return outputs[field.offset + static_cast<int>(lane)]; };
+    auto operation = static_cast<Atomic>(data_.operation.get(outputs));
+    const AtomicAccess access{operation, strobes, word(data_.data), word(data_.expected)};
+    uint32_t owner = data_.owner.exists() ? data_.owner.get(outputs) : 0;
+    uint32_t thread = (core_ << data_.owner.width | owner) * kLanes + lane;
+    return image_.perform(word(data_.address), access, thread, now, result);
 }
 
 bool CoreMemory::answer_fetch(uint64_t next, uint32_t* inputs) {

@@ -98,6 +98,8 @@ private:
     };
     void accept_fetch(uint64_t now, const uint32_t* outputs);
     void accept_request(uint64_t now, const uint32_t* outputs);
+    bool perform(uint64_t now, const uint32_t* outputs, uint32_t lane, uint32_t strobes,
+                 uint32_t& result);
     bool answer_fetch(uint64_t next, uint32_t* inputs);
     bool answer_request(uint64_t next, uint32_t* inputs);
     uint32_t part(uint32_t mask);
@@ -106,6 +108,7 @@ private:
     const DataPorts data_;
     CoreImage& image_;
     const double split_;
+    const uint32_t core_;
     PendingResponses fetches_, requests_;
     std::vector<Words> words_;     // by tag
     std::vector<Answer> answers_;  // by tag

@@ -79,9 +79,10 @@ struct FetchPorts {
           error(ports.answer(core + "_fetched_error")) {}
 };
 
-// `address` and `data` have a word per lane, `strobes` 4 bits per lane.
+// `address`, `data` and `expected` have a word per lane, `strobes` 4 bits per lane.
 struct DataPorts {
     Field valid, tag, is_store, mask, address, data, strobes;
+    Field atomic, operation, owner, expected;  // only with atomics
     Field ready, answer, answer_tag, answer_mask, error, answer_data;
 
     DataPorts(const PortTable& ports, const std::string& core)
@@ -92,6 +93,10 @@ struct DataPorts {
           address(ports.output(core + "_request_address")),
           data(ports.output(core + "_request_data")),
           strobes(ports.output(core + "_request_strobes")),
+          atomic(ports.output(core + "_request_atomic")),
+          operation(ports.output(core + "_request_operation")),
+          owner(ports.output(core + "_request_owner")),
+          expected(ports.output(core + "_request_expected")),
           ready(ports.answer(core + "_request_ready")),
           answer(ports.answer(core + "_response_valid")),
           answer_tag(ports.answer(core + "_response_tag")),
