@@ -26,7 +26,10 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
         "writeback_buses",
     ),
     "Writeback": ("warps", "threads", "writeback_buses"),
-    "WarpControl": ("warps", "threads", "divergent_branch", "writeback_buses", "awaits_units"),
+    "WarpControl": (
+        *("warps", "threads", "divergent_branch", "writeback_buses", "awaits_units"),
+        "atomics",
+    ),
     "CoreCounters": ("threads", "issue_width", "banks", "collectors", "writeback_buses"),
     "IntegerUnit": ("warps", "threads", "integer_lanes", "warp_operations", "multiply_latency"),
     "Fp32Unit": ("warps", "threads", "fp32_lanes", "fma_latency"),

@@ -131,6 +131,9 @@ class ControlEffects(SharedBlock):
                 self.access_register(m)
             with m.Case(Operation.END):
                 m.d.comb += o.ends.eq(1)
+            if self.config.atomics:
+                with m.Case(Operation.PAUSE):
+                    pass
             if self.config.awaits_units:
                 with m.Case(Operation.WAIT):
                     m.d.comb += o.cause.eq(FaultCause.NO_PROGRESS)  # if the wait table refuses
