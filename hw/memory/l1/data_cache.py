@@ -12,6 +12,7 @@ from .data_cache_layouts import (
     beat_read_layout,
     beat_write_layout,
     data_cache_events,
+    write_answer_layout,
 )
 from .data_stages.fill_stage import FillStage
 from .data_stages.lookup_stage import LookupStage
@@ -53,6 +54,10 @@ class DataCache(SharedBlock):
     kept; a failed write invalidates the whole cache. No request is accepted for one cycle per set
     after a reset and after every 15th invalidation; other invalidations stall nothing.
 
+    An atomic is a write that removes its line from the cache instead of writing it; no request is
+    accepted in the cycle after it. Since its line is neither in flight nor read before it is
+    complete, no older copy of the line can come after it.
+
     Parameters
     ----------
     config : DataCacheConfig
@@ -64,7 +69,7 @@ class DataCache(SharedBlock):
     answer : Out(stream.Signature(beat_answer_layout(config)))
         In any order.
     write : In(stream.Signature(beat_write_layout(config)))
-    written : Out(stream.Signature(1))
+    written : Out(stream.Signature(write_answer_layout(config)))
         Completed writes, in order; 1 if the write failed.
     invalidate : In(1)
         Requests from the next cycle on read their lines anew. The driver keeps the clock running
@@ -74,7 +79,7 @@ class DataCache(SharedBlock):
         Beats of one line in order, of several lines in any order.
     line_write : Out(stream.Signature(beat_write_layout(config)))
         Writes to one beat must take effect in order, others in any order.
-    line_written : In(stream.Signature(1))
+    line_written : In(stream.Signature(write_answer_layout(config)))
         Completed writes, in order; 1 if the write failed.
     events : Out(data_cache_events(config))
     busy : Out(1)
@@ -87,12 +92,12 @@ class DataCache(SharedBlock):
             "read": In(stream.Signature(beat_read_layout(config))),
             "answer": Out(stream.Signature(beat_answer_layout(config))),
             "write": In(stream.Signature(beat_write_layout(config))),
-            "written": Out(stream.Signature(1)),
+            "written": Out(stream.Signature(write_answer_layout(config))),
             "invalidate": In(1),
             "line_read": Out(stream.Signature(line_read_layout(config))),
             "line": In(stream.Signature(line_beat_layout(config))),
             "line_write": Out(stream.Signature(beat_write_layout(config))),
-            "line_written": In(stream.Signature(1)),
+            "line_written": In(stream.Signature(write_answer_layout(config))),
             "events": Out(data_cache_events(config)),
             "busy": Out(1),
         })
@@ -125,6 +130,8 @@ class DataCache(SharedBlock):
         connect(m, flipped(self.line), fill.line)
         connect(m, fill.arrival, arbiter.arrival)
         connect(m, lookup.store, fill.store)
+        if config.owner_width is not None:
+            connect(m, lookup.removal, fill.removal)
         connect(m, fill.mshrs, mshrs.refill)
         connect(m, fill.tags, tags.write)
         connect(m, fill.data, beats.write)

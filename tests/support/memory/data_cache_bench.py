@@ -10,6 +10,7 @@ from typing import Any
 from amaranth import Module, Value
 
 from spica.hw.isa.memory_map import DRAM_BASE
+from spica.hw.isa.operations import AtomicOperation
 from spica.hw.memory.l1.data_cache import DataCache
 from spica.hw.memory.l1.data_cache_layouts import DataCacheConfig
 from spica.hw.memory.l1.data_stages.fill_stage import REFUSALS
@@ -25,11 +26,16 @@ OUTPUTS = ("answer", "written", "line_read", "line_write")
 
 @dataclass
 class Write:
-    """A write of a beat, by number; ``is_done`` once memory has applied it."""
+    """A write of a beat, by number; ``is_done`` once memory has applied it.
+
+    An atomic combines its bytes with those of memory by an exclusive or, whatever its ``user`` bits
+    are: the cache must not depend on them.
+    """
 
     beat: int
     value: bytes
     strobes: int
+    is_atomic: bool = False
     is_done: bool = False
 
 
@@ -107,6 +113,9 @@ class DataCacheBench:
         self.offers: dict[str, dict | None] = {name: None for name in INPUTS}
         self.since: dict[int, int] = {}
         self.contexts: dict[int, int] = {}  # of the reads in flight, by id
+        self.has_atomics = config.owner_width is not None
+        self.users: deque[dict | None] = deque()  # of the writes not accepted by memory
+        self.words: deque[int] = deque()  # results of the offered completion
         self.lines_read: list[int] = []
         self.latencies: list[int] = []
         self.cycles: list[int] = []
@@ -154,6 +163,7 @@ class DataCacheBench:
                     "beat": self.first + write.beat,
                     "data": int.from_bytes(write.value, "little"),
                     "strobes": write.strobes,
+                    **self.user(write.is_atomic),
                 }
         due = [line for line in self.lines if line[0][0] <= self.cycle]
         if offers["line"] is None and due and not self.pauses():
@@ -162,6 +172,17 @@ class DataCacheBench:
         is_due = self.responses and self.responses[0] <= self.cycle
         if offers["line_written"] is None and is_due and not self.pauses():
             offers["line_written"] = {"error": self.passed[0].beat in self.refused}
+            if self.has_atomics:
+                self.words.append(self.rng.getrandbits(32))
+                offers["line_written"]["word"] = self.words[-1]
+
+    def user(self, is_atomic: bool) -> dict:
+        """Return the user bits of a write, none without atomics."""
+        if not self.has_atomics:
+            return {}
+        operation = self.rng.choice(list(AtomicOperation))
+        owner = self.rng.getrandbits(self.config.owner_width)
+        return {"user": {"atomic": int(is_atomic), "operation": operation, "owner": owner}}
 
     def beat_of(self, line: deque) -> dict:
         """Return the next beat of a line, read now unless it was read before."""
@@ -199,18 +220,25 @@ class DataCacheBench:
     def accept_write(self, got: dict):
         """Account for a write accepted by the cache."""
         value = got["data"].to_bytes(self.config.beat_bytes, "little")
-        write = Write(got["beat"] - self.first, value, got["strobes"])
+        user = got.get("user")
+        is_atomic = user is not None and bool(user["atomic"])
+        write = Write(got["beat"] - self.first, value, got["strobes"], is_atomic)
+        if is_atomic:
+            value = bytes(a ^ b for a, b in zip(self.model.held(write.beat), value, strict=True))
         being_read = {self.line_of(line[0][2]) for line in self.lines}
         assert self.line_of(write.beat) not in being_read
         self.model.write(write.beat, value, write.strobes, write.beat in self.refused)
         self.under_way.append(write)
+        self.users.append(user)
         self.writes.append(self.cycle)
 
     def take_line_write(self, got: dict):
         """Begin a write in memory: apply it at once with those before it, or at its response."""
         write = self.under_way[len(self.passed)]
         data = int.from_bytes(write.value, "little")
-        assert got == {"beat": self.first + write.beat, "data": data, "strobes": write.strobes}
+        user = self.users.popleft()
+        sent = {"beat": self.first + write.beat, "data": data, "strobes": write.strobes}
+        assert got == sent | ({} if user is None else {"user": user})
         self.passed.append(write)
         self.responses.append(max(self.due(), max(self.responses, default=0)))
         if self.rng.random() < 0.5:
@@ -221,8 +249,9 @@ class DataCacheBench:
         """Apply a write, once."""
         if not write.is_done and write.beat not in self.refused:
             for n in range(self.config.beat_bytes):
+                old = self.held(write.beat)[n] if write.is_atomic else 0
                 if write.strobes >> n & 1:
-                    self.held(write.beat)[n] = write.value[n]
+                    self.held(write.beat)[n] = write.value[n] ^ old
         write.is_done = True
 
     def take_answer(self, got: dict):
@@ -236,8 +265,11 @@ class DataCacheBench:
         self.latencies.append(self.cycle - self.since.pop(got["id"]))
         self.cycles.append(self.cycle)
 
-    def take_written(self, got: int) -> bool:
+    def take_written(self, got: Any) -> bool:
         """Check a completed write; return whether it failed."""
+        if self.has_atomics:
+            assert got["word"] == self.words.popleft()
+            got = got["error"]
         write = self.passed.popleft()
         assert self.under_way.popleft() is write
         self.responses.popleft()
@@ -300,9 +332,8 @@ class DataCacheBench:
             port, offer = getattr(dut, name), self.offers[name]
             ctx.set(port.valid, offer is not None)
             if offer is not None:
-                value = (
-                    offer["error"] if name == "line_written" else self.packings[name].pack(offer)
-                )
+                is_flag = name == "line_written" and not self.has_atomics
+                value = offer["error"] if is_flag else self.packings[name].pack(offer)
                 ctx.set(Value.cast(port.payload), value)
         willing = {name: not self.pauses() for name in OUTPUTS}
         for name in OUTPUTS:

@@ -38,6 +38,8 @@ class FillStage(SharedBlock):
     tags : Out(ResponseSignature(tag_write_layout(config.cache)))
     data : Out(ResponseSignature(data_write_layout(config)))
     store : In(ResponseSignature(data_write_layout(config)))
+    removal : In(ResponseSignature(tag_write_layout(config.cache)))
+        With atomics: line to remove, in a cycle with a `store`.
     lookup : In(LookupStateSignature(config))
     arrival : Out(ArrivalSignature(config))
         To the request arbiter.
@@ -45,7 +47,9 @@ class FillStage(SharedBlock):
 
     def __init__(self, config: DataCacheConfig):
         self.config = config
+        removal = {"removal": In(ResponseSignature(tag_write_layout(config.cache)))}
         super().__init__({
+            **({} if config.owner_width is None else removal),
             "line": In(stream.Signature(line_beat_layout(config))),
             "beat": Out(ResponseSignature(line_beat_layout(config))),
             "mshrs": Out(RefillSignature(config)),
@@ -60,7 +64,10 @@ class FillStage(SharedBlock):
         m = Module()
         m.submodules.refill = refill = Refill(self.config)
         connect(m, refill.mshrs, flipped(self.mshrs))
-        connect(m, refill.tags, flipped(self.tags))
+        if self.config.owner_width is None:
+            connect(m, refill.tags, flipped(self.tags))
+        else:
+            self.write_tags(m, refill)
         self.admit(m)
         m.d.comb += [
             self.beat.valid.eq(self.line.valid & self.line.ready),
@@ -73,6 +80,15 @@ class FillStage(SharedBlock):
         with m.If(self.store.valid):
             m.d.comb += self.data.payload.eq(self.store.payload)
         return m
+
+    def write_tags(self, m: Module, refill: Refill):
+        """Write the tag of an arriving line, or remove a line; no beat arrives with a store."""
+        m.d.comb += [
+            self.tags.valid.eq(refill.tags.valid | self.removal.valid),
+            self.tags.payload.eq(refill.tags.payload),
+        ]
+        with m.If(self.removal.valid):
+            m.d.comb += self.tags.payload.eq(self.removal.payload)
 
     def admit(self, m: Module):
         """Accept an arriving beat or refuse it."""

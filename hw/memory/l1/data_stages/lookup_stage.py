@@ -7,7 +7,13 @@ from amaranth.lib.wiring import In, Out
 from ....emit.shared_block import SharedBlock
 from ....lib.streams import ResponseSignature
 from ..data_cache_layouts import DataCacheConfig, beat_write_layout, data_cache_events
-from ..signatures import ConflictSignature, LookupSignature, MissSignature, data_write_layout
+from ..signatures import (
+    ConflictSignature,
+    LookupSignature,
+    MissSignature,
+    data_write_layout,
+    tag_write_layout,
+)
 from .signatures import (
     BeatRequestSignature,
     LookupStateSignature,
@@ -23,7 +29,7 @@ class LookupStage(SharedBlock):
 
     Latency 1 cycle. A read hits, or allocates or joins an MSHR, and stalls until one of them is
     possible. A miss stalls while a write to its line is pending. A write leaves after a cycle; it
-    writes the array if the cache holds its line.
+    writes the array if the cache holds its line. An atomic removes its line instead.
 
     Parameters
     ----------
@@ -43,6 +49,8 @@ class LookupStage(SharedBlock):
         A read that waits for its line from now on.
     store : Out(ResponseSignature(data_write_layout(config)))
         Valid for each write; to no way if the cache does not hold its line.
+    removal : Out(ResponseSignature(tag_write_layout(config.cache)))
+        With atomics: the line of one, if the cache holds it. Valid for each.
     state : Out(LookupStateSignature(config))
     events : Out(data_cache_events(config))
     busy : Out(1)
@@ -50,7 +58,9 @@ class LookupStage(SharedBlock):
 
     def __init__(self, config: DataCacheConfig):
         self.config = config
+        removal = {"removal": Out(ResponseSignature(tag_write_layout(config.cache)))}
         super().__init__({
+            **({} if config.owner_width is None else removal),
             "request": In(BeatRequestSignature(config)),
             "tags": Out(LookupSignature(config.cache)),
             "mshrs": Out(MissSignature(config)),
@@ -134,3 +144,20 @@ class LookupStage(SharedBlock):
             store.data.eq(entry.data),
             store.strobes.eq(entry.strobes),
         ]
+        if config.owner_width is not None:
+            self.remove(m, entry)
+
+    def remove(self, m: Module, entry: data.View):
+        """Remove the line of an atomic, and do not write it."""
+        removal, line = self.removal.payload, self.config.line_of(entry.beat)
+        set_width = self.config.cache.set_width
+        m.d.comb += [
+            self.state.is_atomic.eq(self.state.is_write & entry.user.atomic),
+            self.removal.valid.eq(self.state.is_atomic),
+            removal.ways.eq(self.tags.hits),
+            removal.set.eq(line[:set_width]),
+            removal.tag.eq(line[set_width:]),
+            removal.is_valid.eq(0),
+        ]
+        with m.If(self.state.is_atomic):
+            m.d.comb += self.store.payload.ways.eq(0)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ....emit.shared_block import SharedBlock
 from ....lib.streams import Queue
 from ...cache.cam import in_flight
-from ..data_cache_layouts import DataCacheConfig, beat_write_layout
+from ..data_cache_layouts import DataCacheConfig, beat_write_layout, write_answer_layout
 from ..signatures import ConflictSignature
 from .signatures import BeatRequestSignature
 
@@ -34,9 +34,9 @@ class PendingStores(SharedBlock):
         A write is accepted only if there is `room`.
     room : Out(1)
     line_write : Out(stream.Signature(beat_write_layout(config)))
-    line_written : In(stream.Signature(1))
+    line_written : In(stream.Signature(write_answer_layout(config)))
         The oldest write is complete; 1 if it failed.
-    written : Out(stream.Signature(1))
+    written : Out(stream.Signature(write_answer_layout(config)))
         The same.
     failed : Out(1)
         A write failed.
@@ -52,8 +52,8 @@ class PendingStores(SharedBlock):
             "request": In(BeatRequestSignature(config)),
             "room": Out(1),
             "line_write": Out(stream.Signature(beat_write_layout(config))),
-            "line_written": In(stream.Signature(1)),
-            "written": Out(stream.Signature(1)),
+            "line_written": In(stream.Signature(write_answer_layout(config))),
+            "written": Out(stream.Signature(write_answer_layout(config))),
             "failed": Out(1),
             "search": In(ConflictSignature(config.cache)),
             "busy": Out(1),
@@ -69,6 +69,9 @@ class PendingStores(SharedBlock):
         oldest, following = Signal(config.waiters, init=1), Signal(config.waiters, init=1)
         begins, ends = Signal(config.waiters), Signal(config.waiters)
         line, done = config.line_of(request.write.beat), Signal()
+        is_failed = self.line_written.payload
+        if config.owner_width is not None:
+            is_failed = is_failed.error
         used, conflict = in_flight(m, begins, ends, line, self.search.line)
         m.d.comb += [
             outgoing.i.valid.eq(request.writes),
@@ -78,7 +81,7 @@ class PendingStores(SharedBlock):
             ends.eq(Mux(done, oldest, 0)),
             self.room.eq(~(used & following).any() & outgoing.i.ready),
             self.search.conflict.eq(conflict),
-            self.failed.eq(done & self.line_written.payload),
+            self.failed.eq(done & is_failed),
             self.busy.eq(used.any()),
         ]
         with m.If(request.writes):

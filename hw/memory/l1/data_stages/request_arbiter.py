@@ -24,7 +24,8 @@ class RequestArbiter(SharedBlock):
     Combinational, except for the turn. A request is accepted if the lookup stage is free. A read
     needs room for its answer. It stalls while replays wait, for a write to the array entry that it
     reads, and for an arriving beat of its set that is written in this cycle. A write needs room in
-    the pending stores. It stalls while a read waits for its line, or is about to wait.
+    the pending stores. It stalls while a read waits for its line, or is about to wait. Both stall
+    for an atomic that removes its line.
 
     An accepted read accesses tags and data, a write only the tags. Replays access the data; the
     arbiter accepts no read in their cycle.
@@ -94,10 +95,13 @@ class RequestArbiter(SharedBlock):
                 (read.valid & ~read.ready & may_answer) | (write.valid & ~write.ready & may_store)
             ),
         ]
+        busy = self.sweeping  # the tags are
+        if config.owner_width is not None:
+            busy = busy | lookup.is_atomic
         self.choose(
             m,
-            may_read=may_answer & ~self.sweeping & self.finds_beats(m),
-            may_write=may_store & ~self.sweeping & self.finds_line(),
+            may_read=may_answer & ~busy & self.finds_beats(m),
+            may_write=may_store & ~busy & self.finds_line(),
         )
         self.read_arrays(m)
         return m

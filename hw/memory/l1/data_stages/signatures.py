@@ -67,6 +67,8 @@ class LookupStateSignature(wiring.Signature):
         It holds a read that the cache does not hold.
     is_write : Out(1)
         It holds a write, in its only cycle.
+    is_atomic : Out(1)
+        With atomics: likewise an atomic, which writes the tags.
     is_new : Out(1)
         The request of the last cycle was a read.
     stalls : Out(1)
@@ -75,7 +77,9 @@ class LookupStateSignature(wiring.Signature):
     """
 
     def __init__(self, config: DataCacheConfig):
+        atomic = {} if config.owner_width is None else {"is_atomic": Out(1)}
         super().__init__({
+            **atomic,
             "is_free": Out(1),
             "misses": Out(1),
             "is_write": Out(1),

@@ -38,8 +38,16 @@ CONFIGS = {
 }
 
 
+ATOMIC_CONFIGS = {
+    name: replace(CONFIGS[name], owner_width=3) for name in ("small", "direct", "beat", "one")
+}
+
+
 def requests(rng: random.Random, config: DataCacheConfig, count: int, beats: int):
-    """Return reads and writes of few beats, often near earlier ones, with extremes."""
+    """Return reads and writes of few beats, often near earlier ones, with extremes.
+
+    With atomics half of the writes are some.
+    """
     size, at, reads, writes = config.beat_bytes, 0, [], []
     for _ in range(count):
         near = (at + rng.choice([0, 1])) % beats
@@ -48,7 +56,8 @@ def requests(rng: random.Random, config: DataCacheConfig, count: int, beats: int
             reads.append(at)
         else:
             strobes = rng.choice([0, 1, (1 << size) - 1, 1 << size - 1, rng.getrandbits(size)])
-            writes.append(Write(at, rng.randbytes(size), strobes))
+            is_atomic = config.owner_width is not None and rng.random() < 0.5
+            writes.append(Write(at, rng.randbytes(size), strobes, is_atomic))
     return reads, writes
 
 
@@ -69,6 +78,32 @@ def test_requests_take_effect_in_their_order(name, latency, jitter, stall):
     assert events["reads"] == len(bench.latencies) > count // 2
     assert events["writes"] == count - events["reads"]
     assert events["misses"] == len(bench.lines_read)
+
+
+@pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (5, 40, 0.3)])
+@pytest.mark.parametrize("name", ATOMIC_CONFIGS)
+@pytest.mark.quick("small-2-*", "direct-5-*")
+def test_atomics_take_effect_in_the_order_of_requests(name, latency, jitter, stall):
+    """No read returns a beat from before an atomic, from the cache or from a refill."""
+    config, rng = ATOMIC_CONFIGS[name], random.Random(f"{name} {latency} {stall}")
+    bench = DataCacheBench(
+        config, rng, latency=latency, jitter=jitter, stall=stall, broken=[3], refused=[5]
+    )
+    drops = set(range(150, 3000, 300))
+    bench.run(*requests(rng, config, 300, 12), invalidations=drops, changes=drops)
+    assert bench.events["misses"] == len(bench.lines_read)
+
+
+def test_an_atomic_takes_two_cycles_and_its_line_from_the_cache():
+    config = replace(CORE, owner_width=3)
+    bench = core_bench(2, config)
+    bench.run([0, 0])
+    assert len(bench.lines_read) == 1
+    bench.run([], [Write(0, bytes(config.beat_bytes), FULL, is_atomic=True) for _ in range(4)])
+    gaps = {b - a for a, b in zip(bench.writes, bench.writes[1:], strict=False)}
+    assert gaps == {2}
+    bench.run([0])
+    assert len(bench.lines_read) == 2
 
 
 def test_seldom_things_happen_at_random():
