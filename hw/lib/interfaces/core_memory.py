@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
@@ -9,6 +10,7 @@ from ...isa.operations import AtomicOperation
 
 __all__ = [
     "CorePorts",
+    "atomic_fields",
     "data_request_layout",
     "data_response_layout",
     "fetch_request_layout",
@@ -85,6 +87,18 @@ def fetch_response_layout(config: CorePorts) -> data.StructLayout:
     return data.StructLayout({"tag": fetch_tag_layout(config), "data": 64, "error": 1})
 
 
+def atomic_fields(config: CorePorts) -> dict[str, ShapeLike]:
+    """Return the fields that a memory access has besides with atomics; none without them."""
+    if not config.atomics:
+        return {}
+    return {
+        "atomic": 1,
+        "operation": AtomicOperation,
+        "owner": config.owner_width,
+        "expected": data.ArrayLayout(32, config.request_lanes),
+    }
+
+
 def data_request_layout(config: CorePorts) -> data.StructLayout:
     """Return the layout of a memory access of one beat of lanes.
 
@@ -98,12 +112,6 @@ def data_request_layout(config: CorePorts) -> data.StructLayout:
     low bits and the warp above it: with the lane it is the number of a thread.
     """
     lanes = config.request_lanes
-    atomic = {
-        "atomic": 1,
-        "operation": AtomicOperation,
-        "owner": config.owner_width,
-        "expected": data.ArrayLayout(32, lanes),
-    }
     return data.StructLayout({
         "tag": config.tag_width,
         "is_store": 1,
@@ -111,7 +119,7 @@ def data_request_layout(config: CorePorts) -> data.StructLayout:
         "address": data.ArrayLayout(32, lanes),
         "data": data.ArrayLayout(32, lanes),
         "strobes": data.ArrayLayout(4, lanes),
-        **(atomic if config.atomics else {}),
+        **atomic_fields(config),
     })
 
 

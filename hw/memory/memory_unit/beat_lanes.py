@@ -5,9 +5,9 @@ from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES
-from ...lib.one_hot import union
+from ...lib.one_hot import number_of, select, union
 
-__all__ = ["stored_beat", "word_of"]
+__all__ = ["stored_beat", "word_of", "written"]
 
 
 def word_of(beat: Value, place: Value) -> Value:
@@ -44,3 +44,32 @@ def stored_beat(m: Module, group: data.View, size: int) -> tuple[Value, Value]:
         for lane, strobes in enumerate(wins)
     ]
     return union(placed), union(stores)
+
+
+def expected_beat(group: data.View, size: int) -> Value:
+    """Return the expected value of an atomic group in its beat of `size` bytes, 0 of others.
+
+    It is beside the operand's word: at an address with bit 2 inverted.
+    """
+    words = size // WORD_BYTES
+    place = select(group.lanes, group.places)[: exact_log2(words)]
+    expected = select(group.lanes, group.expected)
+    return Cat(
+        Mux(group.atomic & (place == (word ^ 1)), expected, C(0, 8 * WORD_BYTES))
+        for word in range(words)
+    )
+
+
+def written(m: Module, group: data.View, write: data.View) -> list:
+    """Return the assignments of a group to the write of its beat, a `beat_write_layout`."""
+    size, user = len(write.strobes), []
+    stored, strobes = stored_beat(m, group, size)
+    if "user" in write.shape().members:
+        stored = stored | expected_beat(group, size)
+        lane = number_of(group.lanes)  # of an atomic, the only one
+        user = [
+            write.user.atomic.eq(group.atomic),
+            write.user.operation.eq(group.operation),
+            write.user.owner.eq(Cat(lane, group.owner)),
+        ]
+    return [write.beat.eq(group.beat), write.data.eq(stored), write.strobes.eq(strobes), *user]

@@ -23,7 +23,7 @@ from ...isa.memory_map import (
     unit_bases,
 )
 from ...lib.address_range import is_dram, within
-from ...lib.interfaces.core_memory import data_request_layout
+from ...lib.interfaces.core_memory import atomic_fields, data_request_layout
 from ...lib.one_hot import lowest, select
 from .layouts import Target, group_layout, place_width
 
@@ -46,8 +46,9 @@ def is_remote(config: MemoryUnitConfig, address: Value) -> Value:
     return within(address, CLUSTER_WINDOWS, cluster_window(config.clusters)) & ~behind.any()
 
 
-def targets(config: MemoryUnitConfig, address: Value, is_store: Value, strobes: Value) -> Value:
-    """Return the target of a lane's access."""
+def targets(config: MemoryUnitConfig, address: Value, request: data.View, strobes: Value) -> Value:
+    """Return the target of a lane's access in a request."""
+    is_store = request.is_store
     shared_end = SHARED_BASE + config.shared.size
     printed = within(address, shared_end, shared_end + config.cores * PRINT_BYTES)
     dumped = within(address, COUNTER_DUMP, COUNTER_DUMP + config.cores * COUNTER_DUMP_BYTES)
@@ -61,6 +62,10 @@ def targets(config: MemoryUnitConfig, address: Value, is_store: Value, strobes: 
     }
     if config.clusters > 1:
         choices[Target.REMOTE] = is_remote(config, address)
+    if config.core.atomics:  # in DRAM and shared memory only, and not through windows
+        for target in (Target.DEVICE, Target.REMOTE):
+            if target in choices:
+                choices[target] = choices[target] & ~request.atomic
     value = C(0, 3)
     for target, chosen in choices.items():
         value = value | Mux(chosen, C(target.value, 3), 0)
@@ -73,9 +78,11 @@ class Coalescer(SharedBlock):
     Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no
     target. An access to the console, to a register or through a window is a group of its own; a
     register access that is not a whole word has no target. Lanes of shared memory in one aligned
-    row are marked for the row port. A group leaves 1 cycle after its request was accepted, then one
-    per cycle. The next request may be accepted in the cycle in which the last group of a request
-    leaves, so a request of one group takes one cycle. `o` depends on registers only.
+    row are marked for the row port, unless they are atomic. An atomic access to DRAM is a group of
+    its own too; atomics have no other target than DRAM and shared memory. A group leaves 1 cycle
+    after its request was accepted, then one per cycle. The next request may be accepted in the
+    cycle in which the last group of a request leaves, so a request of one group takes one cycle.
+    `o` depends on registers only.
 
     Parameters
     ----------
@@ -124,7 +131,7 @@ class Coalescer(SharedBlock):
             for lane in range(lanes):
                 address = self.i.payload.address[lane]
                 strobes = self.i.payload.strobes[lane]
-                target = targets(config, address, self.i.payload.is_store, strobes)
+                target = targets(config, address, self.i.payload, strobes)
                 m.d.sync += Value.cast(served_by[lane]).eq(target)
         return m
 
@@ -149,10 +156,13 @@ class Coalescer(SharedBlock):
         alone = (target == Target.CONSOLE) | (target == Target.DEVICE)
         if config.clusters > 1:
             alone = alone | (target == Target.REMOTE)
+        if config.core.atomics:
+            alone = alone | ((target == Target.DRAM) & held.atomic)
         group = Mux(alone, first, left & Cat(like_first))
         o = self.o.payload
         m.d.comb += [
             *(o[name].eq(held[name]) for name in ("tag", "is_store", "data", "strobes")),
+            *(o[name].eq(held[name]) for name in atomic_fields(config.core)),
             o.target.eq(target),
             o.lanes.eq(group),
             o.beat.eq(beat),
@@ -189,4 +199,6 @@ class Coalescer(SharedBlock):
             left[lane] & (served_by[lane] == Target.SHARED) & ~in_row[lane]
             for lane in range(len(left))
         ]
+        if self.config.core.atomics:
+            outside.append(held.atomic)
         return [o.is_row.eq(~Cat(outside).any())]

@@ -18,9 +18,9 @@ from ...lib.streams import Queue, ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature, probe_reads
 from ..l1.cluster_layouts import context_layout, data_mshr_config
 from ..l1.data_cache import DataCache
-from ..l1.data_cache_layouts import beat_write_layout, data_cache_events
+from ..l1.data_cache_layouts import beat_write_layout, data_cache_events, write_answer_layout
 from ..l1.signatures import line_beat_layout, line_read_layout
-from .beat_lanes import stored_beat, word_of
+from .beat_lanes import word_of, written
 from .coalescer import Coalescer
 from .immediate_replies import answer_here
 from .layouts import WINDOW_WIDTH, Target, group_layout, reply_layout
@@ -52,7 +52,7 @@ class DataMemoryUnit(SharedBlock):
     from DRAM and others in turn. A store to DRAM is answered 1 cycle after it is done, a store to a
     register 1 cycle after its unit accepts it. An access without a target is answered with an error
     after 2 cycles, like one that DRAM or a unit refuses. Writes of other masters to DRAM are
-    visible at the latest after `invalidate`.
+    visible at the latest after `invalidate`. Atomics in DRAM are writes, answered with a word.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class DataMemoryUnit(SharedBlock):
             "line_read": Out(stream.Signature(line_read_layout(mshr_config))),
             "line": In(stream.Signature(line_beat_layout(mshr_config))),
             "line_write": Out(stream.Signature(beat_write_layout(mshr_config))),
-            "line_written": In(stream.Signature(1)),
+            "line_written": In(stream.Signature(write_answer_layout(mshr_config))),
             "invalidate": In(1),
             "events": Out(data_cache_events(mshr_config)),
             "reads": Out(CacheReadsSignature(mshr_config.waiter_width)),
@@ -177,21 +177,22 @@ class DataMemoryUnit(SharedBlock):
         # One entry per transaction, so never full.
         m.submodules.order = order = Queue(done, self.config.core.transactions)
         may_go, read, write = Signal(), cache.read, cache.write
-        beat_data, beat_strobes = stored_beat(m, access, self.config.axi.beat_bytes)
+        writes, is_failed = access.is_store, cache.written.payload
+        if self.config.core.atomics:
+            writes, is_failed = writes | access.atomic, is_failed.error
+            m.d.comb += stores.payload.word.eq(cache.written.payload.word)
         load, store = transactions.ended
         m.d.comb += [
             may_go.eq(group.valid & transactions.free & (access.target == Target.DRAM)),
             context.tag.eq(access.tag),
             context.lanes.eq(access.lanes),
             *(context.places[n].eq(access.places[n]) for n in range(len(access.lanes))),
-            read.valid.eq(may_go & ~access.is_store),
+            read.valid.eq(may_go & ~writes),
             read.payload.id.eq(transactions.number),
             read.payload.beat.eq(access.beat),
             read.payload.context.eq(context),
-            write.valid.eq(may_go & access.is_store),
-            write.payload.beat.eq(access.beat),
-            write.payload.data.eq(beat_data),
-            write.payload.strobes.eq(beat_strobes),
+            write.valid.eq(may_go & writes),
+            *written(m, access, write.payload),
             load.valid.eq(cache.answer.valid & cache.answer.ready),
             load.payload.eq(cache.answer.payload.id),
             order.i.valid.eq(write.valid & write.ready),
@@ -201,7 +202,7 @@ class DataMemoryUnit(SharedBlock):
             stores.valid.eq(cache.written.valid),
             stores.payload.tag.eq(order.o.payload.tag),
             stores.payload.lanes.eq(order.o.payload.lanes),
-            stores.payload.error.eq(cache.written.payload),
+            stores.payload.error.eq(is_failed),
             cache.written.ready.eq(stores.ready),
             order.o.ready.eq(stores.valid & stores.ready),
             store.valid.eq(order.o.ready),

@@ -5,7 +5,7 @@ from amaranth.utils import ceil_log2, exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...isa.memory_map import WINDOW_BYTES
-from ...lib.interfaces.core_memory import data_request_layout
+from ...lib.interfaces.core_memory import atomic_fields, data_request_layout
 from ..l1.cluster_layouts import data_mshr_config, instruction_cache_events
 from ..l1.data_cache_layouts import data_cache_events
 
@@ -49,7 +49,7 @@ def group_layout(config: MemoryUnitConfig) -> data.StructLayout:
 
     ``beat`` is their common address in beats, for DRAM. ``places`` are the low bits of each
     lane's address, in words. ``is_row`` marks lanes in one row of shared memory; it exists only
-    with a row port.
+    with a row port. An atomic group, if there are any, is one lane for DRAM.
     """
     lanes = config.core.request_lanes
     request = data_request_layout(config.core).members
@@ -60,6 +60,7 @@ def group_layout(config: MemoryUnitConfig) -> data.StructLayout:
         "lanes": lanes,
         "beat": 32 - exact_log2(config.axi.beat_bytes),
         "places": data.ArrayLayout(place_width(config), lanes),
+        **atomic_fields(config.core),
     })
 
 

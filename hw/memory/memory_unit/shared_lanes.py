@@ -9,7 +9,7 @@ from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.core_memory import data_response_layout
 from ...lib.interfaces.shared_memory import NarrowSignature, RowSignature
-from ...lib.one_hot import lowest, select
+from ...lib.one_hot import lowest, number_of, select
 from ...lib.streams import ResponseSignature
 from .beat_lanes import stored_beat, word_of
 from .layouts import group_layout
@@ -28,7 +28,8 @@ class SharedLanes(SharedBlock):
 
     The next group is accepted in the cycle in which the last lanes of a group are, so groups are
     accessed in order. If lanes of a group store to one byte, the highest lane wins: at narrow
-    ports each waits until the lower ones of its word are accepted.
+    ports each waits until the lower ones of its word are accepted. So do lanes of atomics, each of
+    which sees those of the lower ones.
 
     Parameters
     ----------
@@ -118,9 +119,10 @@ class SharedLanes(SharedBlock):
     def allowed(self, m: Module, left: Signal) -> Value:
         """Return the lanes that may be issued now.
 
-        The lower lanes that store to a lane's word are known from the group's acceptance on.
+        The lower lanes that change a lane's word are known from the group's acceptance on.
         """
         i = self.i.payload
+        changes = i.is_store | i.atomic if self.config.core.atomics else i.is_store
         width = self.config.shared.address_width - exact_log2(WORD_BYTES)
         waits = []
         for lane in range(len(left)):
@@ -132,7 +134,7 @@ class SharedLanes(SharedBlock):
             before = Signal(len(lower), name=f"before_{lane}", reset_less=True)
             same = (i.places[n][:width] == i.places[lane][:width] for n in lower)
             with m.If(self.i.ready):
-                m.d.sync += before.eq(Mux(i.is_store, Cat(same), 0))
+                m.d.sync += before.eq(Mux(changes, Cat(same), 0))
             waits.append((before & Cat(left[n] for n in lower)).any())
         return ~Cat(waits)
 
@@ -162,6 +164,12 @@ class SharedLanes(SharedBlock):
             request.payload.data.eq(select(first, [group.data[lane] for lane in own])),
             request.payload.mask.eq(select(first, [group.strobes[lane] for lane in own])),
         ]
+        if self.config.core.atomics:
+            m.d.comb += [
+                *(request.payload[name].eq(group[name]) for name in ("atomic", "operation")),
+                request.payload.expected.eq(select(first, [group.expected[lane] for lane in own])),
+                request.payload.owner.eq(Cat(number_of(first), group.owner)),
+            ]
         # The lane offered next and its address are selected in parallel with the grant.
         for goes, lanes, places in (
             (accepted, later, group.places),

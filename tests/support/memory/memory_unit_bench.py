@@ -9,6 +9,7 @@ from amaranth import EnableInserter, Module, Value
 
 from spica.hw.config import WORD_BYTES, MachineConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
+from spica.hw.isa.operations import AtomicOperation
 from spica.hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.lib.interfaces.core_memory import (
     data_request_layout,
@@ -21,7 +22,7 @@ from spica.sim.engine.testbench import Simulation
 from spica.sim.golden.memory.memory_unit.memory_unit import ClusterMemory
 from support.memory.axi_memory import interleaved_memories
 from support.memory.memory_unit_models import DeviceModel, Registers, RemoteModel
-from support.memory.shared_ports import SharedPorts
+from support.memory.shared_ports import OWNER_BIT, SharedPorts
 from support.packing import Packing, Together
 
 __all__ = ["Answer", "MemoryUnitBench", "row"]
@@ -141,6 +142,7 @@ class MemoryUnitBench:
         self.buses = interleaved_memories(
             self.dut, self.memory.dram, config.axi, rng,
             jitter=jitter, stall=stall, reorders=True, response=response, prompt=True,
+            does=self.does if unit.core.atomics else None,
         )  # fmt: skip
         ports = [*self.dut.narrow, *([self.dut.row] if unit.row_bytes else [])]
         self.shared_ports = SharedPorts(
@@ -155,6 +157,33 @@ class MemoryUnitBench:
             self.remote = RemoteModel(self.dut, unit, self.memory.windows, rng, stall)
             self.models.append(self.remote)
 
+    def does(self, user: int, beats: list[tuple[int, int, int]]) -> int:
+        """Do a burst at DRAM; return its user bits, which depend on the owner of an atomic."""
+        fields = Packing(self.dut.axi[0].awuser.shape()).unpack(user)
+        memory, size = self.memory, self.config.axi.beat_bytes
+        if not fields["atomic"]:
+            for address, value, strobes in beats:
+                memory.dram.write_masked(address, value, strobes, size)
+            return self.rng.getrandbits(32)
+        for address, value, strobes in beats:  # one, or none if it fails
+            place = ((strobes & -strobes).bit_length() - 1) // WORD_BYTES
+            operand, expected = (value >> 32 * n & 0xFFFF_FFFF for n in (place, place ^ 1))
+            old = memory.atomic(
+                address + WORD_BYTES * place, AtomicOperation(fields["operation"]),
+                operand, strobes >> WORD_BYTES * place, expected,
+            )  # fmt: skip
+            assert old is not None
+            return old ^ fields["owner"] << OWNER_BIT
+        return 0
+
+    def owner_of(self, request: dict, lane: int) -> int:
+        """Return the owner of a lane's atomic in DRAM, or at its port of shared memory."""
+        unit = MemoryUnitConfig.of(self.config, self.config.clusters)
+        ports, lanes = unit.core.shared_ports, unit.core.request_lanes
+        if DRAM_BASE <= request["address"][lane] < DRAM_END:
+            ports = 1
+        return request["owner"] * (lanes // ports) + lane // ports
+
     def write(self, address: int, data: bytes):
         """Write bytes to DRAM, in the machine and its model."""
         for memory in (self.golden, self.memory):
@@ -166,9 +195,14 @@ class MemoryUnitBench:
         stores = [
             request
             for request in (*self.held.values(), self.offered)
-            if request and request["is_store"]
+            if request and (request["is_store"] or request.get("atomic"))
         ]
-        if any(address - WORD_BYTES < at < end for request in stores for at in request["address"]):
+        places = [
+            at & ~3 if request.get("atomic") else at  # which returns the whole word
+            for request in stores
+            for at in request["address"]
+        ]
+        if any(address - WORD_BYTES < at < end for at in places):
             return False  # the order of the two writes is undefined
         self.golden.change(address, values)
         self.memory.dram.write(address, values)
@@ -279,8 +313,11 @@ class MemoryUnitBench:
             loaded, refused = self.golden.carry_out(self.offered)
             mask = self.offered["mask"]
             expected = [None if refused >> n & 1 else word for n, word in enumerate(loaded)]
+            is_atomic = self.offered.get("atomic", 0)
+            for lane in (n for n, word in enumerate(expected) if is_atomic and word is not None):
+                expected[lane] = loaded[lane] ^ self.owner_of(self.offered, lane) << OWNER_BIT
             answer = Answer(self.cycle, mask, expected, self.offered["is_store"])
-            if not answer.is_store:
+            if not answer.is_store and not is_atomic:
                 self.record_bytes(answer, self.offered["address"])
             self.answers.append(answer)
             self.under_way[self.offered["tag"]] = answer

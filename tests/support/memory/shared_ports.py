@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from amaranth import Value
 
+from spica.hw.isa.operations import AtomicOperation
+from spica.sim.golden.memory.atomic.atomic_unit import atomic_word
 from support.packing import Packing
 
-__all__ = ["SharedPorts"]
+__all__ = ["OWNER_BIT", "SharedPorts"]
+
+#: Bit of an atomic's result with the lowest bit of its owner, so that each owner must arrive.
+OWNER_BIT = 8
 
 
 class SharedPorts:
@@ -16,6 +21,7 @@ class SharedPorts:
 
     Ports are granted at random and independently. Accesses of a cycle take effect in the order of
     the ports. Asserted: a refused request stays, addresses are aligned, a wide write has a byte.
+    The result of an atomic depends on its owner too. There are no reservations.
 
     Parameters
     ----------
@@ -83,6 +89,14 @@ class SharedPorts:
         address = request if is_read else request["address"]
         assert address % size == 0
         word = int.from_bytes(self.memory.read(address, size), "little")
+        if not is_read and request.get("atomic"):
+            assert not request["write"]
+            operation = AtomicOperation(request["operation"])
+            values = word, request["data"], request["expected"]
+            new = atomic_word(operation, request["mask"], *values)
+            if new is not None:
+                self.memory.write_masked(address, new, request["mask"], size)
+            return word ^ request["owner"] << OWNER_BIT
         if not is_read and request.get("write", True):
             if "write" not in request:
                 assert request["mask"], "a write has no byte in its mask"

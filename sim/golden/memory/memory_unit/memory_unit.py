@@ -19,6 +19,8 @@ from .....hw.isa.memory_map import (
     SHARED_BASE,
     unit_bases,
 )
+from .....hw.isa.operations import AtomicOperation
+from ..atomic.atomic_unit import atomic_word
 from ..dma.dma import SparseMemory
 
 __all__ = ["ClusterMemory"]
@@ -65,8 +67,12 @@ class ClusterMemory:
         for lane, address in enumerate(request["address"]):
             if not request["mask"] >> lane & 1:
                 continue
-            access = (address, request["is_store"], request["data"][lane], request["strobes"][lane])
-            word = self.access(*access)
+            values = request["data"][lane], request["strobes"][lane]
+            if request.get("atomic"):
+                operation = AtomicOperation(request["operation"])
+                word = self.atomic(address, operation, *values, request["expected"][lane])
+            else:
+                word = self.access(address, request["is_store"], *values)
             if word is None:
                 refused |= 1 << lane
             else:
@@ -128,6 +134,25 @@ class ClusterMemory:
             or 0 <= address - COUNTER_DUMP < self.config.cores * COUNTER_DUMP_BYTES
         )
         return 0 if forgotten else None
+
+    def atomic(
+        self, address: int, operation: AtomicOperation, operand: int, strobes: int, expected: int
+    ) -> int | None:
+        """Execute one lane's atomic, without reservations; return the old word, None if refused."""
+        offset = address - SHARED_BASE
+        if address in self.broken or address in self.refused:
+            return None
+        if DRAM_BASE <= address < DRAM_END:
+            memory, at = self.dram, address & ~3
+        elif 0 <= offset < self.config.shared.size:
+            memory, at = self.shared, offset & ~3
+        else:
+            return None
+        old = self.word(memory, at, 0, 0, 0)
+        new = atomic_word(operation, strobes, old, operand, expected)
+        if new is not None:
+            self.word(memory, at, 1, new, strobes)
+        return old
 
     def word(self, memory: SparseMemory, at: int, is_store: int, value: int, strobes: int) -> int:
         """Load a word, or store its strobed bytes."""

@@ -20,7 +20,7 @@ from spica.hw.isa.memory_map import (
     cluster_window,
     unit_bases,
 )
-from spica.hw.isa.operations import Port
+from spica.hw.isa.operations import AtomicOperation, Port
 from spica.hw.memory.memory_unit.line_master import PATIENCE
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.hw.presets import PRESETS
@@ -82,6 +82,13 @@ CONFIGS = {
 }
 
 
+ATOMIC_CONFIGS = {
+    name: replace(CONFIGS[name], core=replace(CONFIGS[name].core, atomics=True))
+    for name in ("four", "ports", "lanes", "one", "units")
+}
+OPERATIONS = [one for one in AtomicOperation if one not in (AtomicOperation.LR, AtomicOperation.SC)]
+
+
 #: Lines on which loads and stores wait for each other.
 CONFLICTS = 6
 UNITS = (DMA_BASE, MATRIX_BASE)
@@ -121,6 +128,21 @@ def word_of(rng: random.Random, config) -> int:
     return rng.choice(outside)
 
 
+def atomics(rng: random.Random, config) -> dict:
+    """Return the fields of atomics of a request, most of which are, without reservations."""
+    if not config.core.atomics:
+        return {}
+    core = config.core
+    is_atomic = int(rng.random() < 0.6)
+    return {
+        **({"is_store": 0} if is_atomic else {}),
+        "atomic": is_atomic,
+        "operation": rng.choice(OPERATIONS),
+        "owner": rng.getrandbits(core.owner_width),
+        "expected": [rng.choice([0, rng.getrandbits(32)]) for _ in range(core.request_lanes)],
+    }
+
+
 def data_requests(rng: random.Random, config, count: int):
     """Yield requests that often share words, with lanes that often share a beat."""
     lanes = config.core.lanes(Port.MEMORY)
@@ -143,6 +165,7 @@ def data_requests(rng: random.Random, config, count: int):
             "strobes": [
                 ((1 << size) - 1) << place for size, place in zip(kinds, places, strict=True)
             ],
+            **atomics(rng, config),
         }
 
 
@@ -208,6 +231,26 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall):
     assert 10 < len(lines) < bench.events["data.reads"]
     for name in ("order", "bank"):
         assert bench.events[f"data.{name}_waits"] >= CONFLICTS, name
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+@pytest.mark.parametrize("name", ATOMIC_CONFIGS)
+@pytest.mark.quick("four-0.3", "ports-0.0")
+def test_atomics_take_effect_in_the_order_of_requests(name, stall):
+    """Among loads and stores to the same words, in DRAM and in shared memory, and by other masters.
+
+    At units, at the console and through windows they are refused.
+    """
+    config, rng = ATOMIC_CONFIGS[name], random.Random(f"{name} {stall}")
+    jitter = 20 if stall else 0
+    bench = MemoryUnitBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN, refused=REFUSED)
+    bench.run(list(data_requests(rng, config, 200)), fences=others(bench, rng, 300))
+    assert bench.memory.dram == bench.golden.dram
+    assert bench.memory.shared == bench.golden.shared
+    assert bench.memory.console == bench.golden.console
+    assert bench.registers.log == bench.golden_registers.log
+    kinds = {word is None for answer in bench.answers for word in answer.expected}
+    assert kinds == {True, False}
 
 
 @pytest.mark.full
