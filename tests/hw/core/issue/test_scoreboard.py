@@ -245,6 +245,34 @@ def test_stopped_until_resumed(how):
     bench(CONFIG, test)
 
 
+def test_an_acquire_stops_its_warp_until_everything_before_is_done():
+    async def test(board):
+        board.head({"port": Port.MEMORY})
+        board.head({}, warp=1)
+        await board.issue(7)
+        await board.issue(0, writes=0, acquires=1)
+        acquired = board.dut.acquired
+        for register in (7, None):
+            assert not board.ready() and board.reason() == StallReason.DRAIN
+            assert board.ready(1) and not board.ctx.get(acquired)
+            await board.cycle(written=done(register or 0, writes=register is not None))
+        assert board.ctx.get(acquired) and not board.ready(), "the caches are old"
+        await board.cycle()
+        assert board.ready() and not board.ctx.get(acquired)
+
+    bench(replace(CONFIG, atomics=True), test)
+
+
+def test_nothing_goes_with_an_acquire_before_it():
+    async def test(board):
+        board.head(FIRST | {"acquires": 1}, seconds=SECOND)
+        assert not board.ctx.get(board.dut.readiness.ready_slot_1)
+        board.head(FIRST, seconds=SECOND | {"acquires": 1})
+        assert board.ctx.get(board.dut.readiness.ready_slot_1)
+
+    bench(replace(CONFIG, issue_width=2, atomics=True), test)
+
+
 def test_not_there_and_not_active():
     async def test(board):
         assert board.reason() == StallReason.IDLE
