@@ -26,9 +26,9 @@ __all__ = [
 
 #: Base address of memory: addresses lie on both sides of a carry into their upper half.
 BASE = 0x8000_FF80
-PLAIN = [operation for operation in MemoryOperation if not operation.name.startswith("ATOMIC")]
+PLAIN = [operation for operation in MemoryOperation if operation.name[0] in "LS"]
 LOADS = [operation for operation in PLAIN if operation.name.startswith("L")]
-ATOMIC = [operation for operation in MemoryOperation if operation not in PLAIN]
+ATOMIC = [operation for operation in MemoryOperation if operation.name.startswith("ATOMIC")]
 #: Atomic operations on words only.
 OF_WORDS = (AtomicOperation.LR, AtomicOperation.SC)
 WORD = 0xFFFF_FFFF
