@@ -6,7 +6,7 @@ from ..harness.interface import HARNESS
 from ..iss.faults import REASONS, Reason
 from ..iss.outcome import Cause
 
-__all__ = ["CAUSES", "cause_masks", "cause_name"]
+__all__ = ["CAUSES", "REASONS_OF_MODEL", "cause_masks", "cause_name"]
 
 Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
 
@@ -17,7 +17,7 @@ CAUSES: Causes = (
         FaultCause.ILLEGAL,
         (
             *(Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
-            *(Reason.NO_UNITS, Reason.EXCHANGE),
+            *(Reason.NO_UNITS, Reason.EXCHANGE, Reason.NO_TRANSACTION_BARRIERS),
         ),
     ),
     (FaultCause.FETCH, (Reason.NOT_PLACED,)),
@@ -59,6 +59,11 @@ CAUSES: Causes = (
 CLUSTER_CAUSES: Causes = ((FaultCause.ILLEGAL, (Reason.NOT_PLACED,)),)
 #: Causes that only the model reports.
 OF_MODEL = (Cause.RACE, Cause.STACK_EXCEEDED)
+#: Reasons that only the model has: cores in RTL do not execute operations on transaction barriers.
+REASONS_OF_MODEL = (
+    *(Reason.BARRIER_OUTSIDE, Reason.NO_BARRIER, Reason.ARRIVAL_COUNT, Reason.ARRIVAL_OVERFLOW),
+    *(Reason.ARRIVAL_DROPS, Reason.TRANSACTION_BYTES, Reason.PHASE_PARITY),
+)
 
 
 def memory_cause() -> int:

@@ -16,7 +16,7 @@ CONFIGS = {
 
 @pytest.mark.parametrize("timing", range(len(TIMINGS)))
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(2)
+@pytest.mark.full
 def test_random_programs(name, timing):
     config, tally = CONFIGS[name], Tally()
     programs = (atomic_program(config, seed, spread=8 << 2 * (seed % 3)) for seed in range(6))
@@ -24,6 +24,7 @@ def test_random_programs(name, timing):
     assert tally.programs == 6
 
 
+@pytest.mark.full
 def test_random_programs_on_the_engine_of_amaranth():
     config, tally = CONFIGS["4x3"], Tally()
     programs = (atomic_program(config, seed, length=20) for seed in range(1))

@@ -125,6 +125,7 @@ def test_every_cause_has_reasons_and_every_reason_a_cause():
     assert [cause for cause, _ in causes.CAUSES] == [*FaultCause, *MemoryFault]
     explained = {reason for _, reasons in causes.CAUSES for reason in reasons}
     of_model = {reason for reason in REASONS if reason.cause in causes.OF_MODEL}
+    of_model.update(causes.REASONS_OF_MODEL)
     assert set(REASONS) - explained == {Reason.DEVICE, *of_model}
 
 

@@ -38,7 +38,7 @@ def bench_of(config):
 
 @pytest.mark.parametrize(("load", "ready"), [(1.0, 1.0), (0.9, 0.3), (0.2, 0.6)])
 @pytest.mark.parametrize(("latency", "entries"), [(1, 1), (1, 4), (2, 2), (2, 4), (3, 8)])
-@pytest.mark.quick(6)
+@pytest.mark.quick(2)
 def test_random_operations_take_effect_one_after_the_other(latency, entries, load, ready):
     rng, config = random.Random(latency + entries), config_of(latency, entries)
     rows = random_rows(rng, config, 1500, load=load, ready=ready, places=(0, 1, 2, 7))

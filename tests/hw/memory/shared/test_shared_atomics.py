@@ -85,7 +85,7 @@ def run_traffic(config, *, seed=1, cycles=300, stall=0.2, stalls=None, atomics=0
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 @pytest.mark.parametrize("span", [16, 256])
 @pytest.mark.parametrize("config", [LANES, ROWS], ids=["lanes", "rows"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_mixed_accesses_match_golden_model(config, stall, span):
     traffic = run_traffic(config, cycles=300, stall=stall, addresses=range(span))
     assert traffic.accesses > 300
@@ -159,7 +159,7 @@ def load(address):
 @pytest.mark.parametrize("latency", [1, 2, 8])
 @pytest.mark.parametrize("ports", [1, 3])
 @pytest.mark.parametrize(("words", "interval"), [(4, 1), (1, 3)])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_a_bank_does_an_atomic_per_cycle_and_one_word_in_three(latency, ports, words, interval):
     assert interval <= latency + 2
     config = replace(BANK, memory=replace(BANK.memory, read_latency=latency))
@@ -209,7 +209,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_a_write_of_the_word_by_any_path_ends_a_reservation(name):
     driver, (port, write, ends) = Driver(BANK), WRITES[name]
 
@@ -270,7 +270,7 @@ def test_a_bank_gives_as_many_reservations_as_stated():
         ("narrow_1", store(8, 0), 0),
     ],
 )
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_a_locked_word_waits_for_two_cycles_and_others_do_not(port, access, waits):
     driver = Driver(BANK)
 
