@@ -71,7 +71,17 @@ def test_verilator_gives_the_same_outputs(ready):
     ]
     check(config, rows, outputs)
     short = 300
-    assert outputs[:short] == simulated_rows(bench_of(config), rows[:short])
+    simulated = simulated_rows(bench_of(config), rows[:short])
+    assert [*map(valid_outputs, outputs[:short])] == [*map(valid_outputs, simulated)]
+
+
+def valid_outputs(row):
+    """Return the outputs of a cycle without payloads that are not valid."""
+    return {
+        name: value
+        for name, value in row.items()
+        if name.endswith("_valid") or row.get(f"{name.partition('_')[0]}_valid", 1)
+    }
 
 
 def arrivals(config, places, sources=1):
