@@ -44,6 +44,7 @@ def test_the_search_of_each_page_finds_others(site):
     with chromium() as browser:
         for path in ("index.html", "docs/tutorial.html", "docs/api.html"):
             page = browser.new_page()
+            page.set_default_timeout(180_000)  # a busy machine needs more than the usual 30 s
             page.route("**/*", serve)
             errors: list[str] = []
             page.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
