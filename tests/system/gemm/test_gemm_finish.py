@@ -153,9 +153,11 @@ def broken(tmp_path, name, *changes, **options):
 
 
 MISTAKES = {
-    "a tile is taken before it is there": [("running <= handed->started - done", "running < 9")],
+    "a tile is taken before it is there": [
+        ("running <= gemm_of(handed->started) - done", "running < 9")
+    ],
     "a tile comes before the last was read": [
-        ("    if (handed->is_handed)\n        gemm_barrier();\n", ""),
+        ("    if (gemm_of(handed->is_handed))\n        gemm_barrier();\n", ""),
         ("            return;\n        gemm_barrier();\n", "            return;\n"),
     ],
     "one barrier too many": [
