@@ -74,8 +74,8 @@ class Cores(Component):
     Core studies use it: instruction and data ports are ports of the component, so that a
     simulation chooses the memory behind them. A core's clock domain is ``core{c}``; it may be
     gated while ``core{c}_busy`` is low. The cluster barrier and the sleep counter are in
-    ``sync``. There are no units:
-    command words are accepted and dropped, and warps cannot wait for units.
+    ``sync``. There are no units: command words are accepted and dropped, and warps cannot wait
+    for units.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
     return AxiMuxConfig(
         id_widths=tuple(widths),
         data_width=config.axi.data_width,
-        owner_width=core.thread_width if core.atomics else None,
+        owner_width=core.atomic_owner_width,
         plain_sources=int(core.atomics and config.dma is not None),
     )
 

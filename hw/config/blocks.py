@@ -195,6 +195,11 @@ class CoreAccessConfig:
         return ceil_log2(self.request_lanes) + self.owner_width
 
     @property
+    def atomic_owner_width(self) -> int | None:
+        """Bits of the owner of an atomic in DRAM, its thread; None without atomics."""
+        return self.thread_width if self.atomics else None
+
+    @property
     def mshr_width(self) -> int:
         """Bits of an MSHR's number in either cache."""
         return ceil_log2(max(self.l1i.mshrs, self.l1d.mshrs))

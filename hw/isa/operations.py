@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from amaranth.lib import enum
 
 __all__ = [
+    "ATOMIC_OPERATION_BIT",
     "EXCHANGES",
     "OPERATION_WIDTH",
     "PORTS",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: Bits of an operation, for all ports.
 OPERATION_WIDTH = 5
+#: Lowest bit of an `AtomicOperation` in the immediate of its instruction.
+ATOMIC_OPERATION_BIT = 7
 #: Threads of the warps with `wide_groups`.
 WIDE = 32
 

@@ -17,6 +17,7 @@ __all__ = [
     "WORD",
     "Axi4LiteSignature",
     "Axi4Signature",
+    "atomic_user_fields",
     "atomic_user_layout",
     "channel",
     "master_of",
@@ -40,6 +41,11 @@ def atomic_user_layout(owner_width: int) -> data.StructLayout:
     owner of a reservation is one of those with the same id.
     """
     return data.StructLayout({"atomic": 1, "operation": AtomicOperation, "owner": owner_width})
+
+
+def atomic_user_fields(owner_width: int | None) -> dict[str, data.StructLayout]:
+    """Return the field of a write that carries AWUSER; none without atomics."""
+    return {} if owner_width is None else {"user": atomic_user_layout(owner_width)}
 
 
 def channel(axi: Any, prefix: str) -> SimpleNamespace:

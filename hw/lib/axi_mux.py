@@ -12,7 +12,7 @@ from amaranth.utils import ceil_log2
 from ..config.checks import require_integer, require_power_of_two
 from ..config.parts import OPTIONAL
 from ..emit.shared_block import SharedBlock
-from .axi import Axi4Signature, atomic_user_layout, channel, whole_beats
+from .axi import Axi4Signature, atomic_user_fields, channel, whole_beats
 from .merge import Merge
 from .streams import Queue
 
@@ -115,11 +115,6 @@ class AxiMux(SharedBlock):
         )
 
     @property
-    def has_atomics(self) -> bool:
-        """Whether write bursts and their responses carry user bits."""
-        return self.config.owner_width is not None
-
-    @property
     def inputs(self) -> list:
         """The ports of the masters, whose ids differ in width."""
         return [getattr(self, f"i_{k}") for k in range(self.config.sources)]
@@ -143,11 +138,8 @@ class AxiMux(SharedBlock):
 
     def pass_addresses(self, m: Module, letter: str, sources: Sequence[Any], order: Queue | None):
         """Merge bursts round-robin, and queue the source of each write's data."""
-        fields = {"id": self.config.id_width, "addr": 32, "len": 8}
-        carries_user = letter == "aw" and self.has_atomics
-        if carries_user:
-            fields["user"] = atomic_user_layout(self.config.owner_width)
-        layout = data.StructLayout(fields)
+        user = atomic_user_fields(self.config.owner_width) if letter == "aw" else {}
+        layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8, **user})
         m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
         for i, source in zip(merge.i, sources, strict=True):
             its = channel(source, letter)
@@ -170,7 +162,7 @@ class AxiMux(SharedBlock):
             o.valid.eq(merge.o.valid & room),
             merge.o.ready.eq(o.ready & room),
         ]
-        if carries_user:
+        if user:
             m.d.comb += o.user.eq(burst.payload.user)
         if order is not None:
             m.d.comb += [

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ..config.checks import require_integer, require_power_of_two
 from ..config.parts import OPTIONAL
-from .axi import atomic_user_layout
+from .axi import atomic_user_fields
 
 __all__ = ["WriteCombinerConfig"]
 
@@ -52,13 +52,6 @@ class WriteCombinerConfig:
         return self.owner_width is not None
 
     @property
-    def user_fields(self) -> dict:
-        """Fields of a write, and of its burst, that exist only with atomics."""
-        if self.owner_width is None:
-            return {}
-        return {"user": atomic_user_layout(self.owner_width)}
-
-    @property
     def beat_width(self) -> int:
         """Bits of an address in beats."""
         return 32 - exact_log2(self.beat_bytes)
@@ -75,13 +68,17 @@ class WriteCombinerConfig:
             "beat": self.beat_width,
             "data": 8 * self.beat_bytes,
             "strobes": self.beat_bytes,
-            **self.user_fields,
+            **atomic_user_fields(self.owner_width),
         })
 
     @property
     def burst_layout(self) -> data.StructLayout:
         """Layout of a burst: its first beat, and the number of further beats."""
-        return data.StructLayout({"beat": self.beat_width, "further": 8, **self.user_fields})
+        return data.StructLayout({
+            "beat": self.beat_width,
+            "further": 8,
+            **atomic_user_fields(self.owner_width),
+        })
 
     @property
     def beat_layout(self) -> data.StructLayout:

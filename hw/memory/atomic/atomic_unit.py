@@ -8,7 +8,7 @@ from ...emit.component import Component
 from ...isa.operations import AtomicOperation
 from ...lib.prefix_add import prefix_carries
 
-__all__ = ["AtomicUnit", "AtomicUnitSignature"]
+__all__ = ["AtomicUnit", "AtomicUnitSignature", "writes_nothing"]
 
 WORD = 32
 SIGNED = (AtomicOperation.MIN, AtomicOperation.MAX)
@@ -23,6 +23,11 @@ LOADING = (AtomicOperation.LR, AtomicOperation.LOAD)
 def is_one_of(operation: Value, operations: tuple[AtomicOperation, ...]) -> Value:
     """Return whether `operation` is one of several."""
     return Cat(operation == one for one in operations).any()
+
+
+def writes_nothing(operation: Value) -> Value:
+    """Return whether an `AtomicOperation` only loads."""
+    return is_one_of(operation, LOADING)
 
 
 class AtomicUnitSignature(wiring.Signature):
@@ -110,5 +115,5 @@ class AtomicUnit(Component):
             with m.Default():
                 m.d.comb += self.word.eq(self.operand)
         compares = operation == AtomicOperation.CAS
-        m.d.comb += self.writes.eq(~is_one_of(operation, LOADING) & (~compares | is_equal))
+        m.d.comb += self.writes.eq(~writes_nothing(operation) & (~compares | is_equal))
         return m

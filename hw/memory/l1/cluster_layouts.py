@@ -56,7 +56,7 @@ def data_mshr_config(config: MemoryUnitConfig) -> DataCacheConfig:
         word_bytes=config.axi.beat_bytes,
         waiters=core.transactions,
         context_width=context_layout(config).size,
-        owner_width=core.thread_width if core.atomics else None,
+        owner_width=core.atomic_owner_width,
     )
 
 

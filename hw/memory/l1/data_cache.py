@@ -130,7 +130,7 @@ class DataCache(SharedBlock):
         connect(m, flipped(self.line), fill.line)
         connect(m, fill.arrival, arbiter.arrival)
         connect(m, lookup.store, fill.store)
-        if config.owner_width is not None:
+        if config.has_atomics:
             connect(m, lookup.removal, fill.removal)
         connect(m, fill.mshrs, mshrs.refill)
         connect(m, fill.tags, tags.write)

@@ -1,6 +1,7 @@
 """Config and record layouts of the L1 data cache."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
@@ -8,7 +9,7 @@ from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from ...config.parts import OPTIONAL
-from ...lib.axi import WORD, atomic_user_layout
+from ...lib.axi import WORD, atomic_user_fields
 from .mshr_config import MshrConfig
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "beat_write_layout",
     "data_cache_events",
     "write_answer_layout",
+    "write_failed",
 ]
 
 
@@ -53,6 +55,11 @@ class DataCacheConfig(MshrConfig):
                 f"cache.prefetch must be 0 in a data cache, which never prefetches, "
                 f"not {self.cache.prefetch}"
             )
+
+    @property
+    def has_atomics(self) -> bool:
+        """Whether a write may be an atomic."""
+        return self.owner_width is not None
 
     @property
     def strobe_width(self) -> int:
@@ -106,14 +113,12 @@ def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
 
     With atomics, ``user`` and the bytes of one are those of `atomic_user_layout`.
     """
-    fields: dict[str, ShapeLike] = {
+    return data.StructLayout({
         "beat": beat_width(config),
         "data": 8 * config.beat_bytes,
         "strobes": config.beat_bytes,
-    }
-    if config.owner_width is not None:
-        fields["user"] = atomic_user_layout(config.owner_width)
-    return data.StructLayout(fields)
+        **atomic_user_fields(config.owner_width),
+    })
 
 
 def write_answer_layout(config: DataCacheConfig) -> ShapeLike:
@@ -121,7 +126,12 @@ def write_answer_layout(config: DataCacheConfig) -> ShapeLike:
 
     With atomics, also the result of one in ``word``.
     """
-    return 1 if config.owner_width is None else data.StructLayout({"error": 1, "word": WORD})
+    return data.StructLayout({"error": 1, "word": WORD}) if config.has_atomics else 1
+
+
+def write_failed(config: DataCacheConfig, answer: Any) -> Value:
+    """Return the bit of an answer to a write that marks its failure."""
+    return answer.error if config.has_atomics else answer
 
 
 def data_cache_events(_: DataCacheConfig) -> data.StructLayout:

@@ -105,7 +105,7 @@ class LineMaster(SharedBlock):
         self.send_bursts(m, combiner.burst, combiner.beat)
         self.return_beats(m)
         axi, response = self.axi, [responses.i.payload.eq(self.axi.bresp[1])]
-        if data_config.owner_width is not None:
+        if data_config.has_atomics:
             m.d.comb += axi.awuser.eq(combiner.burst.payload.user)
             answer = responses.i.payload
             response = [answer.error.eq(axi.bresp[1]), answer.word.eq(axi.buser)]

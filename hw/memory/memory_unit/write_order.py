@@ -12,7 +12,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import number_of
 from ...lib.streams import Queue, ResponseSignature
 from ..l1.cluster_layouts import data_mshr_config
-from ..l1.data_cache_layouts import write_answer_layout
+from ..l1.data_cache_layouts import write_answer_layout, write_failed
 from .line_master import LINES_WRITTEN, burst_place_layout
 
 __all__ = ["WriteOrder"]
@@ -81,10 +81,11 @@ class WriteOrder(SharedBlock):
     def respond(self, m: Module, c: int, first: data.View):
         """Respond to the `first` write, which is at master `c`."""
         response, failed = self.responses[c], Signal(LINES_WRITTEN, name=f"failed_{c}")
-        error = self.has_failed(response)
+        cache = data_mshr_config(self.config)
+        error = write_failed(cache, response.payload)
         its_failure = failed.bit_select(first.line, 1)  # of the last burst of its line
         with m.If(first.joins):
-            m.d.comb += [self.o.valid.eq(1), self.has_failed(self.o).eq(its_failure)]
+            m.d.comb += [self.o.valid.eq(1), write_failed(cache, self.o.payload).eq(its_failure)]
         with m.Else():
             m.d.comb += [
                 self.o.valid.eq(response.valid),
@@ -93,8 +94,3 @@ class WriteOrder(SharedBlock):
             ]
             with m.If(response.valid & self.o.ready):
                 m.d.sync += its_failure.eq(error)
-
-    def has_failed(self, answer: stream.Interface) -> Value:
-        """Return the bit of an answer that marks a failed write."""
-        has_atomics = data_mshr_config(self.config).owner_width is not None
-        return answer.payload.error if has_atomics else answer.payload

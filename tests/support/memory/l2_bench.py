@@ -114,6 +114,18 @@ class L2Bench:
         self.arrived: list = []  # accepted beats of incomplete bursts
         self.pending: dict[int, deque[tuple[Burst, dict[int, int]]]] = {}
 
+    @classmethod
+    def unsteady(cls, config: L2SliceConfig, rng: random.Random, seed: int):
+        """Return a bench with random stalls and delays; every other one stops an idle clock."""
+        return cls(
+            config,
+            rng,
+            jitter=rng.choice([0, 8, 60]),
+            stall=rng.choice([0, 0.1, 0.5]),
+            latency=seed,
+            gated=bool(seed % 2),
+        )
+
     @property
     def fetched(self) -> list[tuple[int, int]]:
         """Address and beats of each DRAM read."""

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
 from ....emit.component import Component
-from ....isa.operations import OPERATION_WIDTH, AtomicOperation, Port
+from ....isa.operations import ATOMIC_OPERATION_BIT, OPERATION_WIDTH, AtomicOperation, Port
 from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.core_memory import data_request_layout
 from ....lib.interfaces.execution_unit import operation_layout
@@ -24,9 +24,6 @@ from .memory_layouts import (
 )
 
 __all__ = ["AddressGeneration"]
-
-#: Lowest bit of the immediate's `AtomicOperation`.
-ATOMIC_OPERATION_BIT = 7
 
 
 class AddressGeneration(Component):

@@ -49,7 +49,7 @@ class FillStage(SharedBlock):
         self.config = config
         removal = {"removal": In(ResponseSignature(tag_write_layout(config.cache)))}
         super().__init__({
-            **({} if config.owner_width is None else removal),
+            **(removal if config.has_atomics else {}),
             "line": In(stream.Signature(line_beat_layout(config))),
             "beat": Out(ResponseSignature(line_beat_layout(config))),
             "mshrs": Out(RefillSignature(config)),
@@ -64,10 +64,10 @@ class FillStage(SharedBlock):
         m = Module()
         m.submodules.refill = refill = Refill(self.config)
         connect(m, refill.mshrs, flipped(self.mshrs))
-        if self.config.owner_width is None:
-            connect(m, refill.tags, flipped(self.tags))
-        else:
+        if self.config.has_atomics:
             self.write_tags(m, refill)
+        else:
+            connect(m, refill.tags, flipped(self.tags))
         self.admit(m)
         m.d.comb += [
             self.beat.valid.eq(self.line.valid & self.line.ready),

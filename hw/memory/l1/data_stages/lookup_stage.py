@@ -60,7 +60,7 @@ class LookupStage(SharedBlock):
         self.config = config
         removal = {"removal": Out(ResponseSignature(tag_write_layout(config.cache)))}
         super().__init__({
-            **({} if config.owner_width is None else removal),
+            **(removal if config.has_atomics else {}),
             "request": In(BeatRequestSignature(config)),
             "tags": Out(LookupSignature(config.cache)),
             "mshrs": Out(MissSignature(config)),
@@ -144,7 +144,7 @@ class LookupStage(SharedBlock):
             store.data.eq(entry.data),
             store.strobes.eq(entry.strobes),
         ]
-        if config.owner_width is not None:
+        if config.has_atomics:
             self.remove(m, entry)
 
     def remove(self, m: Module, entry: data.View):

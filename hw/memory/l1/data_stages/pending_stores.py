@@ -7,7 +7,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ....emit.shared_block import SharedBlock
 from ....lib.streams import Queue
 from ...cache.cam import in_flight
-from ..data_cache_layouts import DataCacheConfig, beat_write_layout, write_answer_layout
+from ..data_cache_layouts import (
+    DataCacheConfig,
+    beat_write_layout,
+    write_answer_layout,
+    write_failed,
+)
 from ..signatures import ConflictSignature
 from .signatures import BeatRequestSignature
 
@@ -69,9 +74,6 @@ class PendingStores(SharedBlock):
         oldest, following = Signal(config.waiters, init=1), Signal(config.waiters, init=1)
         begins, ends = Signal(config.waiters), Signal(config.waiters)
         line, done = config.line_of(request.write.beat), Signal()
-        is_failed = self.line_written.payload
-        if config.owner_width is not None:
-            is_failed = is_failed.error
         used, conflict = in_flight(m, begins, ends, line, self.search.line)
         m.d.comb += [
             outgoing.i.valid.eq(request.writes),
@@ -81,7 +83,7 @@ class PendingStores(SharedBlock):
             ends.eq(Mux(done, oldest, 0)),
             self.room.eq(~(used & following).any() & outgoing.i.ready),
             self.search.conflict.eq(conflict),
-            self.failed.eq(done & is_failed),
+            self.failed.eq(done & write_failed(config, self.line_written.payload)),
             self.busy.eq(used.any()),
         ]
         with m.If(request.writes):

@@ -96,7 +96,7 @@ class RequestArbiter(SharedBlock):
             ),
         ]
         busy = self.sweeping  # the tags are
-        if config.owner_width is not None:
+        if config.has_atomics:
             busy = busy | lookup.is_atomic
         self.choose(
             m,

@@ -77,7 +77,7 @@ class LookupStateSignature(wiring.Signature):
     """
 
     def __init__(self, config: DataCacheConfig):
-        atomic = {} if config.owner_width is None else {"is_atomic": Out(1)}
+        atomic = {"is_atomic": Out(1)} if config.has_atomics else {}
         super().__init__({
             **atomic,
             "is_free": Out(1),

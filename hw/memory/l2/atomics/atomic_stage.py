@@ -4,16 +4,12 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ....emit.shared_block import SharedBlock
-from ....isa.operations import AtomicOperation
 from ....lib.streams import ResponseSignature
+from ...atomic.atomic_unit import writes_nothing
 from ..layouts import L2SliceConfig, operation_layout, result_layout
 from ..signatures import AtomicOutcomeSignature
 
 __all__ = ["L2AtomicStage"]
-
-
-#: Operations that write no memory.
-LOADING = (AtomicOperation.LR, AtomicOperation.LOAD)
 
 
 class L2AtomicStage(SharedBlock):
@@ -69,10 +65,7 @@ class L2AtomicStage(SharedBlock):
             self.is_atomic.eq(
                 self.lookup.valid & operation.write & operation.atomic.valid & ~operation.is_empty
             ),
-            self.loads.eq(
-                self.is_atomic
-                & Cat(operation.atomic.operation == loading for loading in LOADING).any()
-            ),
+            self.loads.eq(self.is_atomic & writes_nothing(operation.atomic.operation)),
             is_valid.eq(result.present & ~(operation.needed & ~result.entry.full).any()),
             self.fails.eq(self.is_atomic & failed & ~is_valid),
             self.outcome.done.eq(self.done & self.accesses),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from .....hw.config import PipelineConfig
 from .....hw.isa.memory_map import DRAM_BASE
-from .....hw.isa.operations import AtomicOperation, MemoryOperation, Port
+from .....hw.isa.operations import ATOMIC_OPERATION_BIT, AtomicOperation, MemoryOperation, Port
 from .....hw.lib.interfaces.memory_fault import MemoryFault
 from ...memory.atomic.atomic_unit import atomic_operation
 
@@ -33,8 +33,6 @@ ATOMICS = {
     MemoryOperation.ATOMIC_H: 2,
     MemoryOperation.ATOMIC_W: 4,
 }
-#: Lowest bit of an immediate's `AtomicOperation`.
-ATOMIC_OPERATION_BIT = 7
 
 
 def has_expected(operation: AtomicOperation | None) -> bool:

@@ -132,15 +132,24 @@ def test_what_could_not_be_fetched():
     run([(word, True) for word in [0, *rng.sample(words(rng), 200)]])
 
 
-def test_by_hand():
-    """Fields computed by hand, in case golden model and RTL share an error."""
-    dut = Decode(CoreConfig())
+def check_by_hand(config, check):
+    """Call `check` with a function that returns the decode result of a line of assembly."""
+    dut = Decode(config)
 
     async def bench(ctx):
         def decoded_word(line):
             ctx.set(dut.word, assemble(line))
             return ctx.get(dut.o)
 
+        check(decoded_word)
+
+    simulate(dut, bench, domains=())
+
+
+def test_by_hand():
+    """Fields computed by hand, in case golden model and RTL share an error."""
+
+    def check(decoded_word):
         o = decoded_word("addi x5, x6, -3")
         assert (o.port, o.operation, o.rd, o.writes) == (Port.INT, IntegerOperation.ADD, 5, 1)
         assert (o.sources[0], o.reads, o.immediate, o.b_is_immediate) == (6, 1, 2**32 - 3, 1)
@@ -154,17 +163,11 @@ def test_by_hand():
         o = decoded_word("jal x1, -4")
         assert (o.immediate, o.stalls_warp, o.serialises, o.b_is_immediate) == (2**32 - 4, 1, 0, 0)
 
-    simulate(dut, bench, domains=())
+    check_by_hand(CoreConfig(), check)
 
 
 def test_barriers_by_hand():
-    dut = Decode(BARRIERS)
-
-    async def bench(ctx):
-        def decoded_word(line):
-            ctx.set(dut.word, assemble(line))
-            return ctx.get(dut.o)
-
+    def check(decoded_word):
         o = decoded_word("mbarrier.arrive.expect_tx x5, x7, x6")
         assert (o.port, o.operation) == (Port.MEMORY, MemoryOperation.BARRIER)
         assert (o.rd, o.writes, o.reads, o.stalls_warp) == (5, 1, 3, 0)
@@ -176,17 +179,11 @@ def test_barriers_by_hand():
         assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.BARRIER_WAIT)
         assert (o.writes, o.reads, o.stalls_warp, o.serialises) == (0, 3, 1, 0)
 
-    simulate(dut, bench, domains=())
+    check_by_hand(BARRIERS, check)
 
 
 def test_atomics_by_hand():
-    dut = Decode(ATOMIC)
-
-    async def bench(ctx):
-        def decoded_word(line):
-            ctx.set(dut.word, assemble(line))
-            return ctx.get(dut.o)
-
+    def check(decoded_word):
         o = decoded_word("amomaxu.h.aq x5, x6, (x7)")
         assert (o.port, o.operation) == (Port.MEMORY, MemoryOperation.ATOMIC_H)
         assert (o.rd, o.writes, o.reads, o.stalls_warp) == (5, 1, 3, 0)
@@ -206,7 +203,7 @@ def test_atomics_by_hand():
         assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.PAUSE)
         assert (o.stalls_warp, o.serialises, o.reads) == (1, 0, 0)
 
-    simulate(dut, bench, domains=())
+    check_by_hand(ATOMIC, check)
 
 
 @pytest.mark.parametrize(
@@ -233,13 +230,7 @@ def test_register_groups_by_hand(config, firsts):
 
 
 def test_hgmma_by_hand():
-    dut = Decode(HGMMA)
-
-    async def bench(ctx):
-        def decoded_word(line):
-            ctx.set(dut.word, assemble(line))
-            return ctx.get(dut.o)
-
+    def check(decoded_word):
         o = decoded_word("hgmma x5, x6")
         assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 1, 32, 1)
         assert [o.sources[k] for k in range(3)] == [5, 6, 32]
@@ -250,4 +241,4 @@ def test_hgmma_by_hand():
         o = decoded_word("hmma x1")
         assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
 
-    simulate(dut, bench, domains=())
+    check_by_hand(HGMMA, check)

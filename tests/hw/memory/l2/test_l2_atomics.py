@@ -13,6 +13,8 @@ from support.slow_cases import pairs
 
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
+#: Ids of all sources.
+IDS = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
 
 
 def config_of(l2: L2Config, **place) -> L2SliceConfig:
@@ -52,14 +54,13 @@ def test_atomics_are_in_one_order_with_all_accesses(name, stall):
     bench = L2AtomicBench(
         config, random.Random(5), jitter=30 if stall else 0, stall=stall, gated=bool(stall)
     )
-    ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
     lines = range(3 * config.l2.lines)
     words = range(3 * config.l2.lines * config.l2.line_bytes // 4)
     bench.run(
-        bench.mixed(120, lines=lines, ids=ids, words=words), "flush",
-        bench.mixed(120, lines=range(2), ids=ids, words=range(3)), "flush",
+        bench.mixed(120, lines=lines, ids=IDS, words=words), "flush",
+        bench.mixed(120, lines=range(2), ids=IDS, words=range(3)), "flush",
         bench.mixed(100, lines=range(2), ids=[CORE], words=range(2), writes=0.05), "flush",
-        bench.mixed(60, lines=lines, ids=ids, words=words, atomics=0.8),
+        bench.mixed(60, lines=lines, ids=IDS, words=words, atomics=0.8),
     )  # fmt: skip
     assert bench.events["read_miss"] and bench.events["write_miss"] and bench.events["write_back"]
     assert bench.counts["retries"] and bench.counts["stored"]
@@ -71,21 +72,13 @@ def test_atomics_are_in_one_order_with_all_accesses(name, stall):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_one_order_for_long(name, seed):
     config, rng = CONFIGS[name], random.Random(100 + seed)
-    bench = L2AtomicBench(
-        config,
-        rng,
-        jitter=rng.choice([0, 8, 60]),
-        stall=rng.choice([0, 0.1, 0.5]),
-        latency=seed,
-        gated=bool(seed % 2),
-    )
-    ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
+    bench = L2AtomicBench.unsteady(config, rng, seed)
     phases = []
     for _ in range(6):
         lines = range(rng.choice([2, 5, config.l2.lines, 3 * config.l2.lines]))
         words = range(rng.choice([1, 4, len(lines) * config.l2.line_bytes // 4]))
         rates = {"writes": rng.random() / 2, "atomics": rng.random()}
-        phases += [bench.mixed(200, lines=lines, ids=ids, words=words, **rates), "flush"]
+        phases += [bench.mixed(200, lines=lines, ids=IDS, words=words, **rates), "flush"]
     bench.run(*phases, timeout=60_000)
 
 

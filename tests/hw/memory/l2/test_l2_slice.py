@@ -15,6 +15,8 @@ from support.slow_cases import pairs
 
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
+#: Ids of all sources.
+IDS = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
 
 
 def config_of(l2: L2Config, **place) -> L2SliceConfig:
@@ -82,12 +84,11 @@ def test_everybody_sees_one_order_of_writes(name, stall):
     bench = L2Bench(
         config, random.Random(5), jitter=30 if stall else 0, stall=stall, gated=bool(stall)
     )
-    ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
     lines = range(3 * config.l2.lines)
     bench.run(
-        bench.random_bursts(120, lines=lines, ids=ids), "flush",
-        bench.random_bursts(120, lines=range(3), ids=ids), "flush",
-        bench.random_bursts(60, lines=lines, ids=ids, writes=0.2),
+        bench.random_bursts(120, lines=lines, ids=IDS), "flush",
+        bench.random_bursts(120, lines=range(3), ids=IDS), "flush",
+        bench.random_bursts(60, lines=lines, ids=IDS, writes=0.2),
     )  # fmt: skip
     assert bench.events["read_miss"] and bench.events["write_miss"] and bench.events["write_back"]
     assert not bench.failed
@@ -98,19 +99,11 @@ def test_everybody_sees_one_order_of_writes(name, stall):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_one_order_of_writes_for_long(name, seed):
     config, rng = CONFIGS[name], random.Random(100 + seed)
-    bench = L2Bench(
-        config,
-        rng,
-        jitter=rng.choice([0, 8, 60]),
-        stall=rng.choice([0, 0.1, 0.5]),
-        latency=seed,
-        gated=bool(seed % 2),
-    )
-    ids = [DMA, DMA + 1, CORE, CORE + 1, OTHER]
+    bench = L2Bench.unsteady(config, rng, seed)
     phases = []
     for _ in range(6):
         lines = range(rng.choice([2, 5, config.l2.lines, 3 * config.l2.lines]))
-        phases += [bench.random_bursts(200, lines=lines, ids=ids, writes=rng.random()), "flush"]
+        phases += [bench.random_bursts(200, lines=lines, ids=IDS, writes=rng.random()), "flush"]
     bench.run(*phases, timeout=60_000)
 
 
